@@ -50,6 +50,7 @@ export interface WriterOptions {
   /** Initial size of the heap in words; memory that is never written to is not used. */
   readonly heapWords?: number;
   readonly slots?: number;
+  readonly zoneSlots?: number;
   /** Origins and pools of load balancers whose states there is room for. */
   readonly states?: number;
   /** Words that the heap can have. */
@@ -90,12 +91,13 @@ export class ImageWriter {
   private alive = 0;
   readonly room: HeapRoom;
 
-  constructor({ seed, heapWords = 1 << 20, slots = 1 << 12, states = 1 << 12, mostWords }: WriterOptions) {
+  constructor(options: WriterOptions) {
+    const { seed, heapWords = 1 << 20, slots = 1 << 12, zoneSlots = 1 << 8, states = 1 << 12, mostWords } = options;
     this.room = heapRoom(mostWords);
     const words = Math.min(heapWords, this.room.small);
     const shared = (length: number): SharedArrayBuffer => new SharedArrayBuffer(length * 4);
     const lasting = { seed, control: shared(Control.length), states: shared(states) };
-    const buffers = allocate(1, lasting, words, slots, 1 << 8);
+    const buffers = allocate(1, lasting, words, slots, zoneSlots);
     this.tables = new ImageTables(buffers);
     this.reader = new ImageReader(buffers);
     Atomics.store(this.reader.control, Control.zoneMinLabels, 127);

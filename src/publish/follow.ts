@@ -11,7 +11,7 @@ import { createBalances } from './balances.js';
 import { createExpiries } from './expiries.js';
 import { createHeldZones, type HeldZone } from './held-zones.js';
 import { createImageRoom } from './image-room.js';
-import { continueLoads, type PublishedZones, publishChanges } from './publish-zone.js';
+import { continueLoads, loadZones, type PublishedZones, publishChanges } from './publish-zone.js';
 import type { Change, ZoneSource } from './source.js';
 
 /** Changes read in one step, and those that are published between two looks at the clock. */
@@ -95,12 +95,8 @@ export function createFollower({ source, writer, clock, log }: FollowerOptions):
   return {
     loadAll: () =>
       source.snapshot(() => {
-        zones.starts = true;
-        beginAnew();
-        let records = 0;
-        while (zones.loading.size > 0) records += continueLoads(zones, Number.POSITIVE_INFINITY);
-        zones.starts = false;
-        return records;
+        applied = source.lastChange();
+        return loadZones(zones, applied);
       }),
     catchUp: () =>
       source.snapshot(() => {

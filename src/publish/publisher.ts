@@ -16,7 +16,7 @@ import { nameTurns } from '../base/long-turns.js';
 import { createSharedMemoryUse } from '../base/shared-memory.js';
 import { generationOctets } from '../image/buffers.js';
 import type { ImageReader } from '../image/reader.js';
-import { type ImageUsage, ImageWriter } from '../image/writer.js';
+import { type ImageUsage, ImageWriter, type WriterOptions } from '../image/writer.js';
 import type { PlaceSource } from '../location/finder.js';
 import { createFollower, type Follower, type UnpublishedZone } from './follow.js';
 import type { HeldZone } from './held-zones.js';
@@ -30,6 +30,8 @@ const HELD_LOOK_MS = 50;
 const IDLE_LOOK_MS = 500;
 /** A generous estimate: a host name with one address takes about 20 words. */
 const WORDS_PER_RECORD = 64;
+/** The same of a zone without records: its SOA, its name servers, and itself take about 100. */
+const WORDS_PER_ZONE = 256;
 const MOST_WORDS = 1 << 28;
 /** Origins and pools of load balancers whose states there is room for. */
 const MOST_STATES = 1 << 20;
@@ -97,11 +99,12 @@ export interface Publisher {
 }
 
 /**
- * Room for these records in the first buffers, so that loading does not copy the buffers. Memory that is never written
+ * Room for these records and zones in the first buffers, so that loading does not copy the buffers. Memory that is never written
  * to is not used.
  */
-function roomFor(records: number): { readonly heapWords: number; readonly slots: number } {
-  return { heapWords: Math.min(MOST_WORDS, (records + 10_000) * WORDS_PER_RECORD), slots: (records + 1000) * 2 };
+function roomFor(records: number, zones: number): Pick<WriterOptions, 'heapWords' | 'slots' | 'zoneSlots'> {
+  const words = (records + 10_000) * WORDS_PER_RECORD + zones * WORDS_PER_ZONE;
+  return { heapWords: Math.min(MOST_WORDS, words), slots: (records + zones + 1000) * 2, zoneSlots: zones * 2 };
 }
 
 /**
@@ -110,7 +113,8 @@ function roomFor(records: number): { readonly heapWords: number; readonly slots:
  */
 export function startPublisher(options: PublisherOptions): Publisher {
   const { source, engine, observation, clock, log, seed } = options;
-  const writer = new ImageWriter({ seed, states: MOST_STATES, ...roomFor(source.servedRecords()) });
+  const room = roomFor(source.servedRecords(), source.servedZones().length);
+  const writer = new ImageWriter({ seed, states: MOST_STATES, ...room });
   if (options.places) writer.setPlaces(options.places);
   const follower = createFollower({ source, writer, clock, log });
   const ports = new Set<MessagePort>();

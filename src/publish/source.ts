@@ -9,7 +9,7 @@ import { type ServingSettings, type ServingZone, servingZone } from '../serving/
 import type { Store } from '../store/driver.js';
 import { changesAfter, firstChange, lastChange, MOST_CHANGED_RRS, touchedOwners } from '../store/log/changes.js';
 import { type CheckedZone, expiryOfZone, incomingVersion, zonesCheckedSince } from '../store/secondary/incoming.js';
-import { countServedRecords, findServedZone, servedZones } from '../store/zones/zones.js';
+import { countRecords, countServedRecords, findServedZone, servedZones } from '../store/zones/zones.js';
 
 /** A change as the follower sees it. */
 export interface Change {
@@ -94,7 +94,7 @@ export function createZoneSource(store: Store, settings: ServingSettings, region
       return row && servingZone(store, row, settings);
     },
     accountOf: (seq) => findServedZone(store, seq)?.account,
-    recordCount: ({ seq }) => findServedZone(store, seq)?.record_count ?? 0,
+    recordCount: ({ seq }) => countRecords(store, seq),
     ownersOfSettings: (before, after) => ownersOfSettings(store, before, after, MOST_CHANGED_RRS),
     // Without an apex, all answers are SERVFAIL.
     owners: (zone) => (zone.expired ? [] : servedOwners(store, zone)),

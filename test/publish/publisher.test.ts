@@ -5,13 +5,16 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { DEFAULT_ENGINE_SETTINGS } from '../../src/answer/state.js';
 import { silentLogger } from '../../src/base/log.js';
+import { createZone } from '../../src/control/zones/zones.js';
 import { type Publisher, startPublisher } from '../../src/publish/publisher.js';
 import { createZoneSource, type ZoneSource } from '../../src/publish/source.js';
 import { openStore } from '../../src/store/driver.js';
 import { appendChange } from '../../src/store/log/changes.js';
 import { migrate } from '../../src/store/migrate.js';
+import { startControl } from '../control/fixture.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { TestClock } from '../support/test-clock.js';
+import { openOneCopy } from '../support/two-copies.js';
 import { writeNow } from '../support/write-now.js';
 
 interface Watched {
@@ -115,4 +118,34 @@ t.test('wake-ups do not speed up polls of an unreadable store', async (t) => {
   clock.advance(5000);
   t.equal(publisher.status().appliedChange, 1);
   t.equal(publisher.status().failure, undefined);
+});
+
+t.test('a start loads zone after zone, each read once, into memory that has room for all', async (t) => {
+  const { ctx } = await startControl(t, {}, openOneCopy);
+  for (let i = 0; i < 150; i++) await createZone(ctx, { name: `zone${i}.example` });
+  const source = createZoneSource(ctx.store, ctx.settings);
+  const steps: string[] = [];
+  const publisher = startPublisher({
+    source: {
+      ...source,
+      zone(seq) {
+        steps.push(`begun ${seq}`);
+        return source.zone(seq);
+      },
+      *owners(zone) {
+        yield* source.owners(zone);
+        steps.push(`read ${zone.seq}`);
+      },
+    },
+    engine: DEFAULT_ENGINE_SETTINGS,
+    clock: new TestClock(),
+    log: silentLogger(),
+    seed: 5,
+  });
+  t.teardown(() => publisher.close());
+  t.strictSame(
+    steps,
+    source.servedZones().flatMap((seq) => [`begun ${seq}`, `read ${seq}`]),
+  );
+  t.match(publisher.status(), { zones: 150, image: { zones: 150, generation: 1, garbageOctets: 0 } });
 });

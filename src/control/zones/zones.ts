@@ -6,6 +6,7 @@ import { signalsOfChild } from '../../store/dnssec/signals.js';
 import { activeHostnamesOfZone } from '../../store/hostnames/hostnames.js';
 import { forgetRemovedZone } from '../../store/secondary/removed-zones.js';
 import {
+  LISTED_TYPES,
   matchAccount,
   matchName,
   matchStatuses,
@@ -74,7 +75,6 @@ export interface ZoneEdit {
 
 const DEFAULT_PER_PAGE = 20;
 const MOST_PER_PAGE = 1000;
-const LISTED_TYPES: readonly ZoneType[] = ['full', 'partial', 'secondary'];
 
 /** The zones that match the query and that the actor may see. Default 20 a page, at most 1000. */
 export async function listZones(ctx: Context, query: ZoneQuery): Promise<Page<ZoneItem>> {

@@ -2,6 +2,8 @@
  * Lists of zones: the v4 filters as SQL (v4: §3.3). The actor's permissions always apply; filters are joined by
  * `match`.
  */
+
+import { theValue } from '../columns.js';
 import { type Condition, defineTextFunctions, joinConditions, matchAnyOf, matchIds, matchText } from '../condition.js';
 import type { SqlValue, Store } from '../driver.js';
 import { findZone, type ZoneRow, type ZoneStatus, type ZoneType } from './zones.js';
@@ -34,6 +36,9 @@ export interface ZoneSelection {
   readonly offset: number;
 }
 
+/** The types that a list has unless others are asked for. */
+export const LISTED_TYPES: readonly ZoneType[] = ['full', 'partial', 'secondary'];
+
 const FROM = 'FROM zones AS z';
 const WITH_ACCOUNT = `${FROM} JOIN accounts AS a ON a.seq = z.account`;
 
@@ -57,16 +62,38 @@ export function selectZones(store: Store, selection: ZoneSelection): { rows: Zon
   if (zones) all.push(matchIds('z.id', zones));
   if (conditions.length > 0) all.push(joinConditions(match, conditions));
   const { sql, params } = joinConditions('all', all);
-  const total = store.prepareTuples<SqlValue[], [number]>(`SELECT count(*) ${FROM} WHERE ${sql}`).get(...params)![0];
-  if (offset >= total) return { rows: [], total };
-  const column = ORDER_COLUMNS[order];
-  const ties = column === 'z.name' ? 'z.id' : 'z.name, z.id';
-  const from = column.startsWith('a.') ? WITH_ACCOUNT : FROM;
+  const isEverything = all.length === 1 && isListed(types);
+  const total = isEverything ? countListed(store) : count(store, sql, params);
+  const length = Math.min(limit, total - offset);
+  if (length <= 0) return { rows: [], total };
+  const [column, from] = [ORDER_COLUMNS[order], order.startsWith('account.') ? WITH_ACCOUNT : FROM];
+  // What stands before a page is passed; from the end on, where less does.
+  const isFromEnd = offset > total - offset - length;
+  const first = isFromEnd === (direction === 'desc') ? 'asc' : 'desc';
+  const ties = (column === 'z.name' ? ['z.id'] : ['z.name', 'z.id']).map(
+    (tie) => `${tie} ${isFromEnd ? 'desc' : 'asc'}`,
+  );
   // An index finds the matching zones; rows are read only for the page.
-  const page = `SELECT z.seq ${from} WHERE ${sql} ORDER BY ${column} ${direction}, ${ties} LIMIT ? OFFSET ?`;
-  const found = store.prepareTuples<SqlValue[], [number]>(page).all(...params, limit, offset);
+  const page = `SELECT z.seq ${from} WHERE ${sql} ORDER BY ${column} ${first}, ${ties.join(', ')} LIMIT ? OFFSET ?`;
+  const passed = isFromEnd ? total - offset - length : offset;
+  const found = store.prepareTuples<SqlValue[], [number]>(page).all(...params, length, passed);
+  if (isFromEnd) found.reverse();
   return { rows: found.map(([seq]) => findZone(store, seq)!), total };
 }
+
+function count(store: Store, sql: string, params: readonly SqlValue[]): number {
+  return store.prepareTuples<SqlValue[], [number]>(`SELECT count(*) ${FROM} WHERE ${sql}`).get(...params)![0];
+}
+
+/** All but internal ones. */
+function isListed(types: readonly ZoneType[]): boolean {
+  return LISTED_TYPES.every((type) => types.includes(type)) && !types.includes('internal');
+}
+
+/** SQLite counts all rows of a table without reading them; an index has the internal ones. */
+const countListed = theValue<[], number>(
+  "SELECT (SELECT count(*) FROM zones) - (SELECT count(*) FROM zones WHERE type = 'internal')",
+);
 
 /** Zones of the matching accounts. */
 function inAccounts({ sql, params }: Condition): Condition {

@@ -304,6 +304,9 @@ export const servedZonesOfAccounts = allRows<
 >(`SELECT zone, account FROM (SELECT seq AS zone, account, row_number() OVER (PARTITION BY account ORDER BY seq) AS place
        FROM zones WHERE served = 1) WHERE place <= ? ORDER BY account, zone`);
 
+/** Number of records of a zone. */
+export const countRecords = valueOrZero<[zone: number]>('SELECT record_count FROM zones WHERE seq = ?');
+
 /** Number of records in all served zones. */
 export const countServedRecords = valueOrZero<[]>('SELECT sum(record_count) FROM zones WHERE served = 1');
 

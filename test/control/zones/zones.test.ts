@@ -9,6 +9,7 @@ import {
 } from '../../../src/control/access/accounts.js';
 import { authenticateKey, authenticateToken } from '../../../src/control/access/authentication.js';
 import { createKey, ensureFirstAdministrator, listKeys, revokeKey } from '../../../src/control/access/keys.js';
+import { requireZone } from '../../../src/control/guard/access.js';
 import { importZone } from '../../../src/control/imports/zone.js';
 import type { Context } from '../../../src/control/kernel/context.js';
 import { listMemberships } from '../../../src/control/people/memberships.js';
@@ -127,6 +128,43 @@ t.test('list', async (t) => {
   t.match(await listZones(ctx, { page: 9 }), { page: 9, perPage: 20, totalCount: 5, items: { length: 0 } });
   t.equal((await findZoneByName(ctx, 'Bücher.Example.'))?.asciiName, 'xn--bcher-kva.example');
   t.equal(await findZoneByName(ctx, 'not a name'), undefined);
+});
+
+t.test('pages behind pages are the list, from whichever end they are read', async (t) => {
+  const { ctx } = await startControl(t);
+  const ids: string[] = [];
+  for (let i = 0; i < 13; i++) {
+    const { id } = await createZone(ctx, {
+      name: `zone${(i * 5) % 13}.example`,
+      type: i % 4 === 2 ? 'partial' : 'full',
+    });
+    ids.push(id);
+    // None can be made so far.
+    const { seq } = requireZone(ctx, id);
+    if (i % 4 === 3) await ctx.store.write(() => updateZone(ctx.store, seq, { type: 'internal' }));
+  }
+  const compare = async (totalCount: number): Promise<void> => {
+    for (const order of ['name', 'account.name'] as const) {
+      for (const direction of ['asc', 'desc'] as const) {
+        for (const types of [undefined, ['internal'] as const, ['full', 'internal'] as const]) {
+          const query = { order, direction, ...(types && { types }) };
+          const all = await listZones(ctx, { ...query, perPage: 50 });
+          if (!types) t.equal(all.totalCount, totalCount);
+          const found = [];
+          for (let page = 1; (page - 1) * 3 < all.totalCount; page++) {
+            found.push(...(await listZones(ctx, { ...query, page, perPage: 3 })).items);
+          }
+          t.strictSame(found, all.items, `${order} ${direction} ${types ?? 'all types'}`);
+        }
+      }
+    }
+    const [names, backwards] = [await listZones(ctx, {}), await listZones(ctx, { direction: 'desc' })];
+    const namesOf = ({ items }: typeof names): string[] => items.map(({ name }) => name);
+    t.strictSame(namesOf(names), namesOf(names).toSorted());
+    t.strictSame(namesOf(backwards), namesOf(names).toReversed());
+  };
+  for (const id of [ids[3]!, ids[4]!, ids[6]!]) await deleteZone(ctx, id);
+  await compare(8);
 });
 
 t.test('edit and delete', async (t) => {
