@@ -1,6 +1,8 @@
 /** Members, roles, groups and invitations over HTTP: the forms of v4, and what strangers could try. */
 import t, { type Test } from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
+import { requiresTwoFactor } from '../../src/store/access/accounts.js';
+import { findUserByEmail } from '../../src/store/access/users.js';
 import { install } from './installation.js';
 
 const SUPER = '33666b9c79b9a5273fc7344ff42f953d';
@@ -95,6 +97,29 @@ t.test('an invitation, its answer, and what the member may do then', async (t) =
   const renewed = (await head(POST, '~/members', { email: 'new@example.org', roles: [READ_ONLY] })).result;
   t.equal(renewed.id, second.id, 'the member stays, the invitation is new');
   t.match(renewed, { invite: { expired: false }, roles: [{ id: READ_ONLY }] });
+  t.strictSame(misfits, []);
+});
+
+t.test('an account that adds a user of others unasked takes nothing from the user, and learns nothing', async (t) => {
+  const { head, stranger, account, store, misfits } = await team(t);
+  const added = await head(POST, '~/members', { email: 'stranger@example.org', roles: [DNS], status: 'accepted' });
+  t.match(added, { status: 200, result: { status: 'accepted', roles: [{ id: DNS }] } });
+  const seen = (await head('GET', `~/members/${added.result.id}`)).result.user;
+  t.strictSame([seen.id, seen.two_factor_authentication_enabled], [undefined, undefined]);
+  t.match(await head(PUT, '~', { name: 'Team', settings: { enforce_twofactor: true } }), { status: 200 });
+  const { seq } = findUserByEmail(store, 'stranger@example.org')!;
+  t.notOk(requiresTwoFactor(store, seq), 'its sessions need no second factor because of that');
+  const pools = '/user/load_balancers/pools';
+  t.match(await stranger('GET', pools), { status: 200 }, 'its only account is still its own');
+  t.match(await head(PUT, `~/members/${added.result.id}`, { roles: [{ id: READ_ONLY }] }), { status: 200 });
+  t.notOk(requiresTwoFactor(store, seq));
+  const accepted = await stranger(PUT, `/memberships/${added.result.id}`, { status: 'accepted' });
+  t.match(accepted, { result: { status: 'accepted', account: { id: account } } });
+  t.ok(requiresTwoFactor(store, seq), 'the user has agreed');
+  t.match(await stranger('GET', pools), { status: 400 });
+  t.match((await head('GET', `~/members/${added.result.id}`)).result, {
+    ...{ user: { two_factor_authentication_enabled: false }, roles: [{ id: READ_ONLY }] },
+  });
   t.strictSame(misfits, []);
 });
 

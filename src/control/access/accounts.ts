@@ -214,6 +214,7 @@ export function joinAccount(ctx: Context, draft: Draft, user: UserRow, account: 
     roles: ALL_ROLES,
     policies: null,
     accepted_at: draft.now,
+    agreed: 1,
   });
   const after = { user: user.email, account: account.name };
   draft.event({ kind: 'membership.create', account: account.seq, id, name: user.email, after });

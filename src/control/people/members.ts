@@ -97,11 +97,12 @@ export async function addMember(ctx: Context, accountId: string, input: MemberIn
     const before = known && findMemberOf(ctx.store, known.seq, account.seq);
     if (before && !isInviteOver(ctx, before)) throw peopleFailure('memberExists');
     if (before) requireGivableMember(ctx, account, before);
-    const accepted = input.status === 'accepted' && mayAccept(ctx, account, email, known);
+    const standing = input.status === 'accepted' ? standingOf(ctx, account, email, known) : PENDING;
     const user = known ?? findOrAddUser(ctx, draft, email, false);
     const row = before
-      ? changed(ctx, before, assignment, accepted ? draft.now : null)
-      : added(ctx, draft, account, user, assignment, accepted);
+      ? changed(ctx, before, assignment, standing, draft.now)
+      : added(ctx, draft, account, user, assignment, standing);
+    const accepted = standing.status === 'accepted';
     if (!accepted) invite(ctx, draft, account, user, row);
     const item = memberItem(ctx, account, row);
     const kind = accepted ? 'member.add' : 'member.invite';
@@ -117,11 +118,20 @@ function isInviteOver(ctx: Context, { id, status }: MemberRow): boolean {
   return status === 'pending' && (open === undefined || open.expires_at <= ctx.clock.nowUs());
 }
 
-/** Who may accept for a user: the operator; a super administrator of the account for users already in use and its own domains. */
-function mayAccept(ctx: Context, account: AccountRow, email: string, user: UserRow | undefined): boolean {
-  if (ctx.actor.superAdministrator) return true;
+type Standing = Pick<MemberRow, 'status' | 'agreed'>;
+
+const PENDING: Standing = { status: 'pending', agreed: 1 };
+
+/**
+ * Who may accept for a user: the operator; a super administrator of the account for its own domains, and for users already in use,
+ * who may be those of others and have not agreed then.
+ */
+function standingOf(ctx: Context, account: AccountRow, email: string, user: UserRow | undefined): Standing {
+  const agreed: Standing = { status: 'accepted', agreed: 1 };
+  if (ctx.actor.superAdministrator) return agreed;
   requireGivableAssignment(ctx, account, { roles: [SUPER_ADMINISTRATOR], policies: null });
-  return ownDomainOf(ctx, account.seq, email) !== undefined || (user !== undefined && isSomebody(ctx, user));
+  if (ownDomainOf(ctx, account.seq, email)) return agreed;
+  return user && isSomebody(ctx, user) ? { ...agreed, agreed: 0 } : PENDING;
 }
 
 /** The enabled connector with which the account has proved the domain of an address. */
@@ -149,7 +159,7 @@ function added(
   account: AccountRow,
   user: UserRow,
   assignment: Assignment,
-  accepted: boolean,
+  standing: Standing,
 ): MemberRow {
   if (countMembers(ctx.store, account.seq) >= MOST_MEMBERS) {
     throw peopleFailure('badInput', { reason: `An account has at most ${MOST_MEMBERS} members.` });
@@ -161,18 +171,23 @@ function added(
     user: user.seq,
     account: account.seq,
     created_at: draft.now,
-    status: accepted ? 'accepted' : 'pending',
+    ...standing,
     ...stored(assignment),
-    accepted_at: accepted ? draft.now : null,
+    accepted_at: standing.status === 'accepted' ? draft.now : null,
   });
   return findMemberById(ctx.store, id)!;
 }
 
-/** `acceptedAt`: null leaves the status. */
-function changed(ctx: Context, row: MemberRow, assignment: Assignment, acceptedAt: number | null): MemberRow {
-  const status = acceptedAt === null ? row.status : 'accepted';
-  const after: MemberRow = { ...row, ...stored(assignment), status, accepted_at: acceptedAt ?? row.accepted_at };
-  if (status === 'accepted') dropOpenInvitation(ctx.store, row.id);
+function changed(
+  ctx: Context,
+  row: MemberRow,
+  assignment: Assignment,
+  { status, agreed }: Standing,
+  now: number,
+): MemberRow {
+  const acceptedAt = status === 'accepted' && row.status === 'pending' ? now : row.accepted_at;
+  const after: MemberRow = { ...row, ...stored(assignment), status, agreed, accepted_at: acceptedAt };
+  if (after.status === 'accepted') dropOpenInvitation(ctx.store, row.id);
   updateMemberRow(ctx.store, after);
   return after;
 }
@@ -194,7 +209,7 @@ export async function changeMember(
     const assignment = readAssignment(ctx, account, input, policiesOf(row));
     requireGivableMember(ctx, account, row);
     requireGivableAssignment(ctx, account, assignment);
-    const after = keepingAdministrator(ctx.store, account.seq, () => changed(ctx, row, assignment, null));
+    const after = keepingAdministrator(ctx.store, account.seq, () => changed(ctx, row, assignment, row, draft.now));
     if (after.roles !== row.roles || after.policies !== row.policies) {
       const audited = { before: described(row), after: described(after) };
       draft.event({ kind: 'member.edit', account: account.seq, id: row.id, name: emailOf(ctx, row), ...audited });
@@ -241,7 +256,7 @@ export function endMembership(ctx: Context, draft: Draft, row: MemberRow): void 
 
 /** The user of an open invitation answers it; inside a commit. */
 export function acceptMembership(ctx: Context, draft: Draft, row: MemberRow): MemberRow {
-  const after: MemberRow = { ...row, status: 'accepted', accepted_at: draft.now };
+  const after: MemberRow = { ...row, status: 'accepted', accepted_at: draft.now, agreed: 1 };
   updateMemberRow(ctx.store, after);
   const event = { account: row.account, id: row.id, name: emailOf(ctx, row), after: described(after) };
   draft.event({ kind: 'member.accept', ...event });
@@ -277,7 +292,8 @@ export function requireMember(ctx: Context, account: AccountRow, memberId: strin
 
 function memberItem(ctx: Context, account: AccountRow, row: MemberRow): MemberItem {
   const { id, email, first_name: firstName, last_name: lastName } = findUser(ctx.store, row.user)!;
-  const isKnown = row.status === 'accepted';
+  // An account that adds a user of others learns no more than by an invitation.
+  const isKnown = row.status === 'accepted' && row.agreed === 1;
   const open = isKnown ? undefined : openInvitationOf(ctx.store, row.id);
   return {
     id: toHex(row.id),

@@ -38,12 +38,16 @@ export async function getMembership(ctx: Context, membershipId: string): Promise
   return membershipItem(ctx, requireMembership(ctx, membershipId));
 }
 
-/** Accepts or rejects an invitation. To accept what is accepted changes nothing; to reject it is to leave. */
+/**
+ * Accepts or rejects an invitation, or a membership that its user was not asked about. To accept what is accepted changes nothing; to
+ * reject it is to leave.
+ */
 export async function replyToMembership(ctx: Context, membershipId: string, reply: Reply): Promise<MembershipItem> {
   const { value } = await commit(ctx, (draft) => {
     const row = requireMembership(ctx, membershipId);
     if (row.status === 'accepted') {
       if (reply === 'rejected') endMembership(ctx, draft, row);
+      else if (row.agreed === 0) acceptMembership(ctx, draft, row);
       return membershipItem(ctx, row);
     }
     settle(ctx, draft, row, reply);

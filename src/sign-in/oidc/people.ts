@@ -96,6 +96,7 @@ function applyRoles(ctx: Context, draft: Draft, user: UserRow, accountId: string
       status: 'accepted',
       roles,
       policies: null,
+      agreed: 1,
       ...times,
     });
     draft.event({ kind: 'membership.create', id, ...event });
@@ -112,6 +113,7 @@ function applyRoles(ctx: Context, draft: Draft, user: UserRow, accountId: string
         roles,
         policies: null,
         accepted_at: member.accepted_at ?? draft.now,
+        agreed: 1,
       });
     });
   } catch (error) {

@@ -45,11 +45,11 @@ export function updateAccount(store: Store, { seq, name, enforce_twofactor }: Ac
   statements(store).update.run(name, enforce_twofactor, seq);
 }
 
-/** Whether any account of a user (store number) requires a second factor. */
+/** Whether any account that a user (store number) has agreed to belong to requires a second factor. */
 export const requiresTwoFactor = hasRow<
   [user: number]
 >(`SELECT 1 FROM memberships m JOIN accounts a ON a.seq = m.account
-     WHERE m.user = ? AND m.status = 'accepted' AND a.enforce_twofactor = 1 LIMIT 1`);
+     WHERE m.user = ? AND m.status = 'accepted' AND m.agreed = 1 AND a.enforce_twofactor = 1 LIMIT 1`);
 
 /** Removes an account with its credentials and memberships. Its number is not used again: the audit log still has it. */
 export function removeAccount(store: Store, seq: number): void {

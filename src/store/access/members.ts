@@ -17,6 +17,8 @@ export interface MemberRow {
   /** JSON list of {@link StoredPolicy}; null: the roles count. */
   readonly policies: string | null;
   readonly accepted_at: number | null;
+  /** 0: an account that has not proved that the user is its own added the user, who has not accepted it since. */
+  readonly agreed: number;
 }
 
 /** A policy of a member or of a user group. */
@@ -32,14 +34,14 @@ export interface StoredPolicy {
 export type NewMemberRow = Omit<MemberRow, 'seq' | 'account_id'>;
 
 const SELECT =
-  'SELECT m.seq, m.id, m.user, m.account, a.id AS account_id, m.created_at, m.status, m.roles, m.policies, m.accepted_at FROM memberships m JOIN accounts a ON a.seq = m.account';
+  'SELECT m.seq, m.id, m.user, m.account, a.id AS account_id, m.created_at, m.status, m.roles, m.policies, m.accepted_at, m.agreed FROM memberships m JOIN accounts a ON a.seq = m.account';
 
 const statements = perStore((store) => ({
   insert: store.prepare<SqlValue[]>(
-    'INSERT INTO memberships (id, user, account, created_at, status, roles, policies, accepted_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO memberships (id, user, account, created_at, status, roles, policies, accepted_at, agreed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
   ),
   update: store.prepare<SqlValue[]>(
-    'UPDATE memberships SET status = ?, roles = ?, policies = ?, accepted_at = ? WHERE seq = ?',
+    'UPDATE memberships SET status = ?, roles = ?, policies = ?, accepted_at = ?, agreed = ? WHERE seq = ?',
   ),
   lastUse: store.prepareTuples<[user: number, again: number], [number | null]>(
     `SELECT max(at) FROM (SELECT max(last_used_at) AS at FROM api_keys WHERE user = ? AND account_owned = 0
@@ -66,12 +68,13 @@ export const findMemberOf = oneRow<[user: number, account: number], MemberRow>(
 );
 
 export function insertMember(store: Store, row: NewMemberRow): void {
-  const { id, user, account, created_at, status, roles, policies, accepted_at } = row;
-  statements(store).insert.run(id, user, account, created_at, status, roles, policies, accepted_at);
+  const { id, user, account, created_at, status, roles, policies, accepted_at, agreed } = row;
+  statements(store).insert.run(id, user, account, created_at, status, roles, policies, accepted_at, agreed);
 }
 
-export function updateMember(store: Store, { seq, status, roles, policies, accepted_at }: MemberRow): void {
-  statements(store).update.run(status, roles, policies, accepted_at, seq);
+export function updateMember(store: Store, row: MemberRow): void {
+  const { seq, status, roles, policies, accepted_at, agreed } = row;
+  statements(store).update.run(status, roles, policies, accepted_at, agreed, seq);
 }
 
 export const removeMember = runs<[seq: number]>('DELETE FROM memberships WHERE seq = ?');
