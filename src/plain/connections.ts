@@ -14,11 +14,13 @@ export interface Channel {
   /** The value of `Keep-Alive`, such as `timeout=65`. */
   readonly keepAlive: string;
   readonly nowMs: () => number;
+  /** Whether something has come behind the request that is answered. */
+  readonly hasMore: boolean;
   /** Called when the response has been written. `isLast`: the connection ends. */
   readonly onWritten: (isLast: boolean) => void;
 }
 
-/** A response that is being sent. */
+/** A response that is being sent, perhaps at the end of the turn. */
 export interface Sending {
   /** The connection can take more. */
   drained(): void;
@@ -122,6 +124,7 @@ class PlainConnection {
       socket,
       keepAlive: `timeout=${Math.floor(keepAliveMs / 1000)}`,
       nowMs: () => clock.nowMs(),
+      hasMore: false,
       onWritten: (isLast: boolean) => this.next(isLast),
     };
     socket.on('data', this.onData);
@@ -181,11 +184,13 @@ class PlainConnection {
         return;
       }
       const head = this.heads.read(octets, at);
+      const end = at + (head?.length ?? 0);
+      this.channel.hasMore = end < octets.length;
       if (!head || !this.begin(head)) {
         this.handOver(octets.subarray(at));
         return;
       }
-      at += head.length;
+      at = end;
     }
     this.isReading = false;
     if (at < octets.length && !this.isOver) this.wait(octets.subarray(at));

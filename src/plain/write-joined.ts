@@ -4,6 +4,9 @@ import type { Socket } from 'node:net';
 /** Longer texts allocate a buffer. A slow reader may hold one of this size until it has read it. */
 const MOST_OCTETS = 16_384;
 
+/** Buffers that are kept to be taken again. */
+const MOST_SPARE = 32;
+
 /** The buffer of the last write, which the system has copied, so it can be reused. */
 let scratch = Buffer.allocUnsafeSlow(MOST_OCTETS);
 
@@ -46,6 +49,7 @@ export class Composed {
   octets: Buffer;
   private small = Buffer.allocUnsafeSlow(MOST_OCTETS);
   private large: Buffer;
+  private readonly spare: Buffer<ArrayBuffer>[] = [];
 
   constructor(private readonly room: number) {
     this.large = Buffer.allocUnsafeSlow(room);
@@ -59,14 +63,26 @@ export class Composed {
 
   /** Writes octets. Returns whether the system has all of them, so that the next ones may be written. */
   writeTo(socket: Socket, from: number, to: number): boolean {
-    const octets = this.octets.subarray(from, to);
-    // As in {@link writeJoined}.
-    if (socket.writableLength > 0 || 'encrypted' in socket) socket.write(Buffer.from(octets));
-    else {
-      socket.write(octets);
-      if (socket.writableLength > 0) this.replace();
-    }
+    if (!writeReused(socket, this.octets.subarray(from, to))) this.replace();
     return hasTaken(socket);
+  }
+
+  /** Takes the buffer away, to write from it later; undefined if it is a large one. */
+  take(): Buffer<ArrayBuffer> | undefined {
+    if (this.octets === this.large) return undefined;
+    const taken = this.small;
+    this.small = this.spare.pop() ?? Buffer.allocUnsafeSlow(MOST_OCTETS);
+    return taken;
+  }
+
+  /** Likewise, from a buffer that was taken. */
+  writeTaken(socket: Socket, taken: Buffer<ArrayBuffer>, from: number, to: number): void {
+    if (writeReused(socket, taken.subarray(from, to))) this.giveBack(taken);
+  }
+
+  /** What was taken is not written any more. */
+  giveBack(taken: Buffer<ArrayBuffer>): void {
+    if (this.spare.length < MOST_SPARE) this.spare.push(taken);
   }
 
   /** The system has not copied all of it yet. */
@@ -74,6 +90,17 @@ export class Composed {
     if (this.octets === this.small) this.small = Buffer.allocUnsafeSlow(MOST_OCTETS);
     else this.large = Buffer.allocUnsafeSlow(this.room);
   }
+}
+
+/** Returns whether the memory of the octets can be used again. */
+function writeReused(socket: Socket, octets: Buffer): boolean {
+  // As in {@link writeJoined}.
+  if (socket.writableLength > 0 || 'encrypted' in socket) {
+    socket.write(Buffer.from(octets));
+    return true;
+  }
+  socket.write(octets);
+  return socket.writableLength === 0;
 }
 
 /** Whether a socket has no more to send than it can take. */

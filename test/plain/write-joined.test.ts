@@ -14,6 +14,16 @@ function compose(socket: Socket, octets: Buffer): boolean {
   return composed.writeTo(socket, from, from + octets.length);
 }
 
+/** The same, but something else is put together before it is written. */
+function composeLate(socket: Socket, octets: Buffer): void {
+  composed.begin(octets.length);
+  octets.copy(composed.octets);
+  const taken = composed.take()!;
+  composed.begin(octets.length);
+  composed.octets.fill('x');
+  composed.writeTaken(socket, taken, 0, octets.length);
+}
+
 t.test('a reader that takes nothing gets the same octets as one that takes everything', async (t) => {
   const server = createServer();
   const accepted: Socket[] = [];
@@ -33,7 +43,8 @@ t.test('a reader that takes nothing gets the same octets as one that takes every
     return writeJoined(near, ['start ', mark, '\xe9'], body);
   };
   const [slow, quick, short, long] = [await open(), await open(), await open(), await open()];
-  for (const { far } of [slow, short, long]) far.pause();
+  const late = await open();
+  for (const { far } of [slow, short, long, late]) far.pause();
   quick.far.on('data', (piece: Buffer) => quick.got.push(piece));
   let writes = 0;
   // Until the system takes no more, and then some.
@@ -43,26 +54,27 @@ t.test('a reader that takes nothing gets the same octets as one that takes every
     send(quick, 'q', 8000);
   }
   t.ok(slow.near.writableLength > 0, `it takes nothing after ${writes} writes`);
-  const composing: readonly [End, number][] = [
-    [short, 8000],
-    [long, 20_000],
+  const composing: readonly [End, number, (socket: Socket, octets: Buffer) => void][] = [
+    [short, 8000, compose],
+    [long, 20_000, compose],
+    [late, 8000, composeLate],
   ];
-  for (const [{ near, sent }, length] of composing) {
+  for (const [{ near, sent }, length, write] of composing) {
     for (let left = 3, i = 0; left > 0 && i < 20_000; i++) {
       if (near.writableLength > 0) left--;
       const octets = Buffer.alloc(length, `${i} `);
       sent.push(octets);
-      compose(near, octets);
+      write(near, octets);
     }
   }
   t.ok(writeJoined(quick.near, ['a', '', ''], undefined));
   quick.sent.push(Buffer.from('a'));
   send(quick, 'l', 100_000);
-  for (const { far, got } of [slow, short, long]) {
+  for (const { far, got } of [slow, short, long, late]) {
     far.on('data', (piece: Buffer) => got.push(piece));
     far.resume();
   }
-  for (const end of [slow, quick, short, long]) {
+  for (const end of [slow, quick, short, long, late]) {
     end.near.end();
     await once(end.far, 'end');
     t.ok(Buffer.concat(end.got).equals(Buffer.concat(end.sent)));

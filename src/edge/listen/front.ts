@@ -47,6 +47,8 @@ export interface ClientSide {
   report(outcome: Outcome): void;
   /** For what only the general way can send. */
   reply(response: ClientResponse): Reply;
+  /** A fault of this program has ended the exchange. */
+  onFault(error: unknown): void;
 }
 
 /** Answers a usual request on a shorter way. Undefined: it needs the general one, and nothing was done. */
@@ -308,6 +310,10 @@ class RequestSide implements ClientSide {
     const { options, request, facts, httpVersion, startedMs } = this;
     options.onReport({ request, facts, outcome, httpVersion, tlsVersion: this.line.tls?.version, startedMs });
   };
+
+  onFault(error: unknown): void {
+    this.options.onFault(error);
+  }
 
   reply(response: ClientResponse): Reply {
     const { details, stalls, onFault } = this.options;

@@ -1,6 +1,7 @@
 /** Repeats a small stored response to a plain request: its head is printed once for all who get the same answer. */
 import type { Channel, Sending } from '../../plain/connections.js';
 import { printFieldLines } from '../../plain/field-lines.js';
+import { type LateWrite, writeAtEndOfTurn } from '../../plain/late-writes.js';
 import { hasTaken, writeJoined } from '../../plain/write-joined.js';
 import type { Answer } from '../cache/answer.js';
 import { reasonOf } from '../error-pages/failures.js';
@@ -43,38 +44,43 @@ export function repeatedOf(answer: Answer, { keepAlive }: Channel): Repeated | u
   return repeated;
 }
 
-/** Sends it over a connection that stays open. */
-export function repeat(
-  { status, start, end, body }: Repeated,
-  ray: string,
-  { channel, client, stalls }: { readonly channel: Channel; readonly client: ClientSide; readonly stalls: Stalls },
-): Sending {
-  const { socket } = channel;
-  writeJoined(socket, [start, ray, end], body);
-  const rest = new Rest(channel, client, stalls, status, body?.length ?? 0);
-  if (hasTaken(socket)) rest.end(true);
-  else rest.wait();
-  return rest;
+interface Receiver {
+  readonly channel: Channel;
+  readonly client: ClientSide;
+  readonly stalls: Stalls;
 }
 
-/** What the client has not taken yet. */
-class Rest implements Sending {
+/** Sends it over a connection that stays open. */
+export function repeat(repeated: Repeated, ray: string, { channel, client, stalls }: Receiver): Sending {
+  const repetition = new Repetition(repeated, ray, channel, client, stalls);
+  // Further requests are answered in the same turn.
+  if (channel.hasMore) repetition.writeLate();
+  else writeAtEndOfTurn(repetition);
+  return repetition;
+}
+
+class Repetition implements Sending, LateWrite {
   private isOver = false;
 
   constructor(
+    private readonly repeated: Repeated,
+    private readonly ray: string,
     private readonly channel: Channel,
     private readonly client: ClientSide,
     private readonly stalls: Stalls,
-    private readonly status: number,
-    private readonly octets: number,
   ) {}
 
   get unsent(): number {
     return unsentOf(this.channel.socket);
   }
 
-  wait(): void {
-    this.stalls.watch(this);
+  writeLate(): void {
+    const { socket } = this.channel;
+    if (socket.destroyed) return;
+    const { start, end, body } = this.repeated;
+    writeJoined(socket, [start, this.ray, end], body);
+    if (hasTaken(socket)) this.end(true);
+    else this.stalls.watch(this);
   }
 
   drained(): void {
@@ -91,11 +97,16 @@ class Rest implements Sending {
     this.channel.socket.destroy();
   }
 
-  end(isSent: boolean): void {
+  onFault(error: unknown): void {
+    this.client.onFault(error);
+    this.cut();
+  }
+
+  private end(isSent: boolean): void {
     if (this.isOver) return;
     this.isOver = true;
-    const { status, octets } = this;
-    this.client.report({ status, octets, failure: undefined, complete: isSent });
+    const { status, body } = this.repeated;
+    this.client.report({ status, octets: body?.length ?? 0, failure: undefined, complete: isSent });
     if (isSent) this.channel.onWritten(false);
   }
 }

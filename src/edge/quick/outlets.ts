@@ -1,5 +1,6 @@
 /** How the short way writes a response that it passes on: over HTTP/1.1, or in a stream of HTTP/2. */
 import type { Channel, Sending } from '../../plain/connections.js';
+import { type LateWrite, writeAtEndOfTurn } from '../../plain/late-writes.js';
 import { hasTaken } from '../../plain/write-joined.js';
 import type { ClientResponse } from '../exchange/client-response.js';
 import { unsentOf } from '../exchange/stalls.js';
@@ -17,8 +18,8 @@ export interface Outlet {
   send(octets: Buffer, start: number, end: number, isLast: boolean): boolean;
   /** A piece that is kept as it is. */
   write(chunk: Buffer): boolean;
-  /** Nothing follows. Returns whether the client has taken everything. */
-  finish(): boolean;
+  /** Nothing follows. Returns whether the client has taken everything; `late`: that is told at the end of the turn. */
+  finish(): boolean | 'late';
   /** The client has everything. */
   close(): void;
   /** Ends what cannot be completed, so that the client notices. */
@@ -31,15 +32,23 @@ export interface Outlet {
 export interface OutletEvents {
   /** It can take more. */
   drained(): void;
+  /** Everything was written late. `isTaken`: and the client has it. */
+  written(isTaken: boolean): void;
+  /** A bug ends the exchange. */
+  onFault(error: unknown): void;
   /** It has everything, or is gone. */
   end(isSent: boolean): void;
 }
 
-export class PlainOutlet implements Outlet, Sending {
+export class PlainOutlet implements Outlet, Sending, LateWrite {
   /** To be set at once. */
   events: OutletEvents | undefined;
   /** What answers the client since the general way goes on. */
   private response: PlainResponse | undefined;
+  /** A whole response, which is written at the end of the turn: where it stands in a buffer that was taken. */
+  private late: Buffer<ArrayBuffer> | undefined;
+  private from = 0;
+  private to = 0;
 
   constructor(
     private readonly channel: Channel,
@@ -60,20 +69,24 @@ export class PlainOutlet implements Outlet, Sending {
     return unsentOf(this.channel.socket);
   }
 
-  begin(ray: string, octets: Buffer, start: number, end: number): boolean {
+  begin(ray: string, octets: Buffer, start: number, end: number, isLast: boolean): boolean {
     responseHead.print(ray, this.channel, this.isLast);
-    return this.compose(octets, start, end, responseHead.from, responseHead.to);
+    octets.copy(composed.octets, responseHead.to, start, end);
+    this.from = responseHead.from;
+    this.to = responseHead.to + end - start;
+    // Further requests are answered in the same turn.
+    if (isLast && !this.channel.hasMore) this.late = composed.take();
+    return this.late !== undefined || composed.writeTo(this.channel.socket, this.from, this.to);
   }
 
   send(octets: Buffer, start: number, end: number): boolean {
     composed.begin(end - start);
-    return this.compose(octets, start, end, 0, 0);
+    octets.copy(composed.octets, 0, start, end);
+    return composed.writeTo(this.channel.socket, 0, end - start);
   }
 
-  /** After what has been put together in [from, at). */
-  private compose(octets: Buffer, start: number, end: number, from: number, at: number): boolean {
-    octets.copy(composed.octets, at, start, end);
-    return composed.writeTo(this.channel.socket, from, at + end - start);
+  onFault(error: unknown): void {
+    this.events!.onFault(error);
   }
 
   write(chunk: Buffer): boolean {
@@ -81,8 +94,22 @@ export class PlainOutlet implements Outlet, Sending {
     return hasTaken(this.channel.socket);
   }
 
-  finish(): boolean {
-    return hasTaken(this.channel.socket);
+  finish(): boolean | 'late' {
+    if (!this.late) return hasTaken(this.channel.socket);
+    writeAtEndOfTurn(this);
+    return 'late';
+  }
+
+  writeLate(): void {
+    const { late } = this;
+    const { socket } = this.channel;
+    this.late = undefined;
+    if (!late) return;
+    if (socket.destroyed) composed.giveBack(late);
+    else {
+      composed.writeTaken(socket, late, this.from, this.to);
+      this.events!.written(hasTaken(socket));
+    }
   }
 
   close(): void {

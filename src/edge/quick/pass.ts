@@ -242,7 +242,12 @@ class QuickExchange
   /** The whole response was written. */
   finish(): void {
     this.isWritten = true;
-    if (this.outlet.finish()) this.end(true);
+    const isTaken = this.outlet.finish();
+    if (isTaken !== 'late') this.written(isTaken);
+  }
+
+  written(isTaken: boolean): void {
+    if (isTaken) this.end(true);
     else this.options.stalls.watch(this);
   }
 
@@ -351,7 +356,7 @@ class QuickExchange
   }
 
   /** A bug ends this exchange, and no other. */
-  private readonly onFault = (error: unknown): void => {
+  readonly onFault = (error: unknown): void => {
     this.options.origins.onFault(error);
     this.abort();
     this.cut();

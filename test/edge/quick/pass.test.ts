@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { editZoneSetting } from '../../../src/control/zones/settings.js';
 import { until } from '../../support/until.js';
-import { type EdgeWorld, startEdgeWorld } from '../fixture.js';
+import { type EdgeWorld, exchange, startEdgeWorld } from '../fixture.js';
 import { listenTo } from '../raw-origin.js';
 
 const HOST = 'www.a.test';
@@ -177,6 +177,15 @@ t.test('a response that caches may store is stored', async (t) => {
   }
   t.strictSame(results, ['MISS', 'HIT', 'HIT']);
   t.equal(asked.filter((path) => path === '/for-all').length, 1);
+});
+
+t.test('a client that says at once that it sends nothing more gets its answer', async (t) => {
+  const { world } = await started;
+  await world.raw(get('/for-all', 'Connection: close\r\n'));
+  const socket = connect(world.httpPort, '127.0.0.1');
+  const heard = exchange(socket, get('/for-all'));
+  socket.end();
+  t.match(await heard, /cf-cache-status: HIT\r\n[\s\S]*ok$/);
 });
 
 t.test('a client that reads slowly gets everything, and one that leaves ends its exchange', async (t) => {
