@@ -36,7 +36,7 @@ export async function runSupervised(role: Role): Promise<number> {
   if (!order) return 0;
   const log = createLogger({ level: order.settings.logLevel, pretty: order.terminal });
   endOnFaults(role, log);
-  const { settings, origins, version, terminal, takeOver, member } = order;
+  const { settings, origins, version, terminal, takeOver, isRestart, member } = order;
   const acts: (() => void)[] = [];
   const onReload = (act: () => void): void => void acts.push(act);
   inbox.onReload = ({ logLevel }) => {
@@ -45,7 +45,7 @@ export async function runSupervised(role: Role): Promise<number> {
   };
   const clock = new SystemClock();
   const turn = order.standby ? inbox.turn : undefined;
-  const context = { settings, origins, version, terminal, takeOver, turn, member, clock, log, onReload };
+  const context = { settings, origins, version, terminal, takeOver, isRestart, turn, member, clock, log, onReload };
   let running: RunningRole<Reports[Role]>;
   try {
     const starting = startRole(await code, context, inbox);

@@ -155,7 +155,7 @@ function publish(
 }
 
 function listen(
-  { settings, takeOver, clock, log }: DnsOptions,
+  { settings, takeOver, isRestart, clock, log }: DnsOptions,
   publisher: Publisher,
   answerTransfer: AnswerTransfer,
   answerDeferred: AnswerDeferred,
@@ -165,6 +165,7 @@ function listen(
     addresses: settings.dnsHost,
     port: settings.dnsPort ?? DNS_PORT,
     takeOver,
+    isRestart,
     transport: settings.udpTransport,
     xdp: settings.dnsXdp,
     workers: settings.dnsWorkers,

@@ -244,7 +244,7 @@ function createFamily(
   let ofDns = { ...start, settings: forDns(settings) };
   const readAgain = (): void => {
     // A DNS process that is still starting has perhaps read the old content already.
-    void dns.whenStarted().then(() => dns.replace(ofDns));
+    void dns.whenStarted().then(() => dns.replace({ ...ofDns, isRestart: true }));
     edge.replace();
   };
   const replaceDns = (change: Partial<Settings>): void => {

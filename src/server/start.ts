@@ -37,6 +37,8 @@ export interface DnsServersOptions {
    * Has no effect where the system does not let processes share ports.
    */
   readonly takeOver?: boolean | undefined;
+  /** It served before, so an interface of `xdp` that is away is waited for. */
+  readonly isRestart?: boolean | undefined;
   /** `auto`: batched if this machine supports it. */
   readonly transport: 'auto' | UdpTransport;
   /** Network interfaces whose queries do not go through the sockets of the system. */
@@ -192,6 +194,7 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
         port: udp.port,
         interfaces: xdp,
         firstThread: 1 + workers,
+        isRestart: options.isRestart,
       });
     return {
       addresses,

@@ -35,6 +35,8 @@ export interface WorkerSockets {
   readonly places: WorkerPlaces;
   /** Datagrams lost in full kernel queues; undefined where the kernel does not report it. */
   countDrops(): number | undefined;
+  /** Called when the thread serves, where queries are not to come to it before. */
+  begin?(): void;
   /** Wakes a thread that waits for queries, because it is to stop. */
   wake?(): void;
   /** Called when the thread has ended. */
@@ -173,6 +175,13 @@ export class UdpWorkers {
       thread.on('message', (message: UdpWorkerMessage) => {
         switch (message.kind) {
           case 'serving':
+            try {
+              sockets.begin?.();
+            } catch (error) {
+              cause = error;
+              void thread.terminate();
+              return;
+            }
             seat.servingSinceMs = steadyMs(clock);
             resolve();
             return;

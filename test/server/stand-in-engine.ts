@@ -17,7 +17,10 @@ export const Odd = {
 /** Octets of an answer to {@link Odd.large} on streams. */
 export const LARGE = 60_000;
 
-/** Shared with worker engines: word 0 is the generation; word 1 is 1 while engines shall die at start. */
+/**
+ * Shared with worker engines: word 0 is the generation; word 1 is 1 while engines shall die at start, word 2 (if there is one) while they
+ * shall wait there.
+ */
 export interface StandInData {
   readonly words: SharedArrayBuffer;
 }
@@ -57,6 +60,7 @@ export const standInAnswer: Answer = (request, start, length, response, at, limi
 export function createWorkerEngine(data: unknown): WorkerEngine {
   const words = new Int32Array((data as StandInData).words);
   if (words[1] === 1) throw new Error('stand-in cannot start');
+  if (words.length > 2) Atomics.wait(words, 2, 1);
   generation = Atomics.load(words, 0);
   return {
     answer: standInAnswer,

@@ -105,6 +105,8 @@ export interface StartOrder {
   readonly terminal: boolean;
   /** Start beside the process that serves now, which ends when this one is ready. */
   readonly takeOver?: boolean;
+  /** Another process did this before, so what has gone meanwhile is waited for. */
+  readonly isRestart?: boolean;
   /** Prepare everything, and wait for `take-place`. */
   readonly standby?: boolean;
   /** Of an edge process, if there are several. */

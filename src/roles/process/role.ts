@@ -14,6 +14,8 @@ export interface RoleContext {
   readonly terminal: boolean;
   /** Start beside the process that serves now, which ends when this one is ready. */
   readonly takeOver?: boolean | undefined;
+  /** Another process did this before, so what has gone meanwhile is waited for. */
+  readonly isRestart?: boolean | undefined;
   /** Resolves when it is to listen. */
   readonly turn?: Promise<void> | undefined;
   /** Which of several edge processes it is. */

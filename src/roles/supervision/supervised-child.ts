@@ -84,7 +84,7 @@ export class SupervisedChild<Name extends Role> {
     const { spare: kind, clock } = options;
     if (kind === undefined) return;
     const order = (child: ChildProcess): void =>
-      this.order(child, { ...this.startOrder, ...(kind === 'standby' && { standby: true }) });
+      this.order(child, { ...this.startOrder, isRestart: true, ...(kind === 'standby' && { standby: true }) });
     this.spare = new Spare({ kind, clock, fork: (option) => this.fork([option]), order });
   }
 
@@ -181,7 +181,7 @@ export class SupervisedChild<Name extends Role> {
     // A spare process has its order.
     const spare = this.child ? undefined : this.spare?.take();
     this.child ??= spare ?? this.fork();
-    if (!spare) this.order(this.child, { ...this.startOrder, takeOver });
+    if (!spare) this.order(this.child, { ...this.startOrder, takeOver, isRestart: !this.firstStart });
   }
 
   private order(child: ChildProcess, start: StartOrder): void {

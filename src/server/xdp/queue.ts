@@ -38,6 +38,7 @@ const SEND_OCTETS = 8 << 20;
 const scratch = new BigUint64Array(32);
 
 export interface Queue {
+  readonly number: number;
   readonly place: QueuePlace;
   /** Frames that found no room. */
   countDrops(): number | undefined;
@@ -63,7 +64,7 @@ export function openQueue(calls: Syscalls, index: number, queue: number, facts: 
     raiseSendQueue(calls, fd);
     const rings = mapRings(calls, fd, undo);
     bindQueue(calls, fd, index, queue);
-    return { place: { fd, frames, rings, facts }, countDrops: () => drops(calls, fd), close };
+    return { number: queue, place: { fd, frames, rings, facts }, countDrops: () => drops(calls, fd), close };
   } catch (error) {
     close();
     throw error;

@@ -21,6 +21,8 @@ export interface XdpOptions
   readonly workers: number;
   /** Another process serves these interfaces; this one begins when that one has ended. */
   readonly takeOver?: boolean | undefined;
+  /** They were served before: the sockets serve without an interface that cannot be served now, until it can. */
+  readonly isRestart?: boolean | undefined;
 }
 
 export interface XdpServers {
@@ -39,20 +41,20 @@ const MOST_ADDRESSES = 128;
 
 /** Rejects with a {@link UserError} for an interface that is not there, or without the right to it, and leaves nothing behind. */
 export async function startXdp(calls: Syscalls, options: XdpOptions): Promise<XdpServers> {
-  const { interfaces, workers, firstThread, clock, takeOver } = options;
+  const { interfaces, workers, firstThread, clock, takeOver, isRestart } = options;
   const served: ServedInterface[] = [];
   try {
     for (const [i, name] of interfaces.entries()) {
       const one = new ServedInterface(calls, name, { ...options, firstThread: firstThread + i * workers });
       served.push(one);
-      await one.begin(takeOver === true);
+      await (isRestart ? one.look() : one.begin(takeOver === true));
     }
   } catch (error) {
     await Promise.all(served.map((one) => one.close()));
     throw error;
   }
   const cancel = clock.every(LOOK_MS, () => {
-    for (const one of served) one.look();
+    for (const one of served) void one.look();
   });
   return {
     countQueueDrops: () => served.reduce<number | undefined>((sum, one) => plus(sum, one.countQueueDrops()), 0),
@@ -98,8 +100,8 @@ class ServedInterface {
   }
 
   /** Follows what has changed. What fails is tried again the next time; meanwhile the sockets serve. */
-  look(): void {
-    if (this.isBusy || this.isClosed) return;
+  look(): Promise<void> {
+    if (this.isBusy || this.isClosed) return this.work;
     this.isBusy = true;
     this.work = this.follow()
       .catch(async (error: unknown) => {
@@ -109,6 +111,7 @@ class ServedInterface {
       .finally(() => {
         this.isBusy = false;
       });
+    return this.work;
   }
 
   countQueueDrops(): number | undefined {
@@ -173,7 +176,6 @@ class ServedInterface {
       for (let number = worker; number < queues; number += workers) {
         const queue = openQueue(this.calls, index, number, this.facts);
         opened.push(queue);
-        attachment.setSocket(number, queue.place.fd);
       }
     } catch (error) {
       close();
@@ -181,6 +183,10 @@ class ServedInterface {
     }
     return {
       places: { queues: opened.map(({ place }) => place) },
+      // Frames of a queue whose thread does not fill them yet would be lost; without its socket they pass.
+      begin() {
+        for (const { number, place } of opened) attachment.setSocket(number, place.fd);
+      },
       countDrops: () => opened.reduce<number | undefined>((sum, queue) => plus(sum, queue.countDrops()), 0),
       close,
     };

@@ -103,7 +103,8 @@ while (Atomics.load(control, Control.stop) === 0) {
   if (engine.isStale()) engine.refresh(data.port);
   if (held.size > 0) answerHeld();
 }
-serveAll();
+// What came before the program was taken away.
+for (let batches = FRAMES / BATCH; batches > 0 && serveAll(); batches--);
 data.port.close();
 parent.close();
 

@@ -32,6 +32,10 @@ interface World {
   readonly cable: Cable;
   readonly servers: DnsServers;
   readonly lines: string[];
+  /** Those of the engines. */
+  readonly words: Int32Array;
+  /** Engines that have begun. */
+  countEngines(): number;
 }
 
 async function serve(test: Test, name: string): Promise<World> {
@@ -43,13 +47,15 @@ async function serve(test: Test, name: string): Promise<World> {
       done();
     },
   });
-  const words = new SharedArrayBuffer(8);
+  const words = new SharedArrayBuffer(12);
+  let engines = 0;
   const servers = await startDnsServers({
     ...{ addresses: ['0.0.0.0', '::'], port: 0, transport: 'batched', workers: 1, xdp: [name] },
     answer: standInAnswer,
     workerEngine: {
       module: new URL('../stand-in-engine.js', import.meta.url),
       connect() {
+        engines++;
         const { port1, port2 } = new MessageChannel();
         test.teardown(() => port1.close());
         return { data: { words }, port: port2 };
@@ -60,7 +66,7 @@ async function serve(test: Test, name: string): Promise<World> {
     clock,
   });
   test.teardown(() => servers.close());
-  return { cable, servers, lines };
+  return { cable, servers, lines, words: new Int32Array(words), countEngines: () => engines };
 }
 
 let ids = 0;
@@ -257,6 +263,27 @@ t.test('interfaces that change', { skip }, async (t) => {
   t.ok(await ask(again), 'an interface that comes back is served again');
 });
 
+t.test('while a thread starts, the sockets answer', { skip }, async (t) => {
+  const world = await serve(t, `${PREFIX}f`);
+  const { cable, words, countEngines } = world;
+  const first = await ask(world);
+  const engines = countEngines();
+  t.teardown(() => release(words));
+  words[2] = 1;
+  cable.send(makeFrame(optionsOf(world, { message: makeQuery(1, 'odd.test', Odd.exit) })));
+  while (countEngines() === engines) await sleep(5);
+  const ofSockets = await ask(world, {}, false);
+  t.not(ofSockets, first, 'by the thread of the sockets');
+  release(words);
+  while ((await ask(world, {}, false)) === ofSockets) await sleep(5);
+  t.pass('then by the new thread of the interface');
+});
+
+function release(words: Int32Array): void {
+  Atomics.store(words, 2, 0);
+  Atomics.notify(words, 2);
+}
+
 t.test('no address, and very many', { skip }, async (t) => {
   const { name } = layCable(t, `${PREFIX}e`, [], []);
   const { index, queues } = findInterface(name)!;
@@ -274,10 +301,10 @@ t.test('no address, and very many', { skip }, async (t) => {
 t.test('interfaces that do not exist, or that another program has', { skip }, async (t) => {
   const taken = await serve(t, `${PREFIX}d`);
   let threads = 0;
-  const start = (xdp: readonly string[]) => {
+  const start = (xdp: readonly string[], isRestart = false) => {
     threads = 0;
     return startDnsServers({
-      ...{ addresses: ['127.0.0.1'], port: 0, transport: 'batched' as const, workers: 1, xdp },
+      ...{ addresses: ['127.0.0.1'], port: 0, transport: 'batched' as const, workers: 1, xdp, isRestart },
       answer: standInAnswer,
       workerEngine: {
         module: new URL('../stand-in-engine.js', import.meta.url),
@@ -310,7 +337,15 @@ t.test('interfaces that do not exist, or that another program has', { skip }, as
     constructor: UserError,
   });
   t.equal(threads, 1, 'no thread begins for an interface that another program has');
+  const programOf = () => / prog\/xdp id (\d+)/.exec(ip('link', 'show', 'dev', `${PREFIX}d`))?.[1];
+  const former = programOf();
+  const restarted = await start([`${PREFIX}d`, `${PREFIX}x`], true);
+  t.teardown(() => restarted.close());
+  t.ok(former);
+  t.equal(programOf(), former, 'a process that follows one that crashed serves without them');
   attachment.close();
+  while (!programOf() || programOf() === former) await sleep(50);
+  t.pass('and with them, as soon as they are free');
 });
 
 /** The port from which a datagram comes. */
