@@ -538,6 +538,14 @@ t.test('hot files allocate no closures, promises, maps or strings', async (t) =>
   }
 });
 
+t.test('each migration has a number of its own', async (t) => {
+  const numbers = files.flatMap(({ name }) => /^store\/migrations\/(\d{4})-/.exec(name)?.[1] ?? []);
+  t.strictSame(
+    numbers.filter((number, i) => numbers.indexOf(number) !== i),
+    [],
+  );
+});
+
 t.test('files stay small enough to read', async (t) => {
   const web = readdirSync(WEB, { recursive: true, encoding: 'utf8' })
     .filter((name) => /\.(tsx?|css|js)$/.test(name))
