@@ -152,11 +152,6 @@ function* signOwners(store: Store, zone: ServingZone, owners: Iterable<ServedOwn
   }
 }
 
-/** The owners of a zone to which the service adds records now. */
-export function ownersWithAddedRecords(store: Store, zone: ServingZone): Uint8Array[] {
-  return addedOwners(zone, ownersWithFacts(store, zone));
-}
-
 /** What the service adds to an owner beyond the addresses of name servers. */
 interface AddedFacts {
   /** Texts of challenges. */

@@ -162,6 +162,7 @@ t.test('no request keeps all others waiting', async (t) => {
 
   const file = zoneText();
   let zone = '';
+  let balanced = '';
   let pool = '';
   await check('an import', async (attempt) => {
     const { text } = await send(program, 'POST', `/zones/import?name=${attempt}${ZONE}`, file, 'text/plain');
@@ -211,7 +212,7 @@ t.test('no request keeps all others waiting', async (t) => {
       const made = await send(program, 'POST', pools, { name: 'shared', origins: originsAt(100) });
       const { id } = JSON.parse(made.text).result;
       pool = id;
-      const balanced = JSON.parse((await send(program, 'POST', '/zones', { name: 'balanced.test' })).text).result.id;
+      balanced = JSON.parse((await send(program, 'POST', '/zones', { name: 'balanced.test' })).text).result.id;
       for (let i = 0; i < BALANCERS; i++) {
         const body = { name: `lb${i}.balanced.test`, default_pools: [id], fallback_pool: id };
         const { status, text } = await send(program, 'POST', `/zones/${balanced}/load_balancers`, body);
@@ -254,16 +255,19 @@ t.test('no request keeps all others waiting', async (t) => {
       content: '192.0.2.9',
       comment: 'x'.repeat(90),
     }));
-  await check('a batch', async (attempt) => {
-    const { status } = await send(program, 'POST', `${records}/batch`, { posts: posts(`b${attempt}-`) });
-    t.equal(status, 200);
-  });
-  await check('restorations', async (attempt) => {
-    const history = await send(program, 'GET', `/zones/${zone}/history?per_page=5`);
-    const [, before] = JSON.parse(history.text).result;
-    const { status, text } = await send(program, 'POST', `/zones/${zone}/history/${before.id}/restore`);
-    t.equal(status, 200, `${attempt}: ${text.slice(0, 200)}`);
-  });
+  for (const [where, id] of Object.entries({ 'a large zone': zone, 'a zone of load balancers': balanced })) {
+    await check(`a batch in ${where}`, async (attempt) => {
+      const path = `/zones/${id}/dns_records/batch`;
+      const { status } = await send(program, 'POST', path, { posts: posts(`b${attempt}-`) });
+      t.equal(status, 200);
+    });
+    await check(`restorations of ${where}`, async (attempt) => {
+      const history = await send(program, 'GET', `/zones/${id}/history?per_page=5`);
+      const [, before] = JSON.parse(history.text).result;
+      const { status, text } = await send(program, 'POST', `/zones/${id}/history/${before.id}/restore`);
+      t.equal(status, 200, `${attempt}: ${text.slice(0, 200)}`);
+    });
+  }
   await check('dry run of a batch', () =>
     send(program, 'POST', `${records}/batch?dry_run=true`, { posts: posts('x') }),
   );

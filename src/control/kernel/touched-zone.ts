@@ -14,7 +14,7 @@ import {
   type ServedRR,
   soaOf,
 } from '../../serving/difference.js';
-import { carriedByRecords, ownersWithAddedRecords, recordsAtOwner, type StandingOwner } from '../../serving/owner.js';
+import { carriedByRecords, recordsAtOwner, type StandingOwner } from '../../serving/owner.js';
 import { ownersOfSettings } from '../../serving/settings-difference.js';
 import { type ServingSettings, type ServingZone, servingZone, signedZone, unsignedZone } from '../../serving/zone.js';
 import { signatureState, zoneState } from '../../serving/zone-state.js';
@@ -238,17 +238,15 @@ export function noteWhole(store: Store, touched: TouchedZone): void {
 }
 
 /**
- * Remembers what was found out before the write, and what is served at the owners of which it is not sure. Call it before the
- * first edit.
+ * Remembers what was found out before the write, and what is served at the owners of which it is not sure. What the service adds to
+ * owners, as load balancers and challenges, changes only in writes that change the zone's row, after which nothing is sure. Call it
+ * before the first edit.
  */
 export function noteReplacement(store: Store, touched: TouchedZone, replacement: Replacement): void {
   const isSame = isDeepStrictEqual(touched.before, replacement.before);
   touched.replacement = isSame ? replacement : { ...replacement, difference: undefined };
   touched.signing.keys ||= replacement.signatures !== undefined;
-  const { serving } = touched;
-  for (const key of [new Uint8Array(0), ...replacement.unsure, ...ownersWithAddedRecords(store, serving)]) {
-    noteUnedited(store, touched, key);
-  }
+  for (const key of [new Uint8Array(0), ...replacement.unsure]) noteUnedited(store, touched, key);
 }
 
 /** Reads the records of every touched owner after the edits, once for all callers. */
