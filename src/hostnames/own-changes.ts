@@ -2,11 +2,12 @@
  * Checks customers' names in our own zones as soon as those zones change, in addition to the schedule. A customer who adds the
  * CNAME sees the hostname become active at once, and so does an operator who makes the record of the fallback origin.
  */
-import { HOSTNAME_JOB } from '../control/certificates/drop.js';
+import { inWrites } from '../base/slices.js';
+import { HOSTNAME_JOB, hostnamesHearing } from '../control/certificates/drop.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import { schedule } from '../jobs/schedule.js';
 import type { Store } from '../store/driver.js';
-import { checkedHostnamesUnder, hostnamesProvedBy } from '../store/hostnames/hostnames.js';
+import { hostnamesProvedBy } from '../store/hostnames/hostnames.js';
 import { changesAfter, lastChange } from '../store/log/changes.js';
 import { findZone } from '../store/zones/zones.js';
 import { hostnamesAwaitingFallback } from './fallback-origin.js';
@@ -25,14 +26,14 @@ export interface OwnChangesWatch {
 }
 
 /**
- * The names in a zone, and the names of customers that its fallback origin was missing for. `seq`: the zone's store
- * number.
+ * The names in a zone, and the names of customers that its fallback origin was missing for. What an unproven zone says, only its own
+ * account hears. `seq`: the zone's store number; a deleted zone has planned the checks of its names itself.
  */
 function affectedHostnames(store: Store, seq: number): string[] {
   const zone = findZone(store, seq);
   const proved = hostnamesProvedBy(store, seq);
-  if (!zone) return [...proved, ...checkedHostnamesUnder(store, '.')];
-  return [...proved, ...checkedHostnamesUnder(store, zone.name), ...hostnamesAwaitingFallback(store, zone)];
+  if (!zone) return proved;
+  return [...proved, ...hostnamesHearing(store, zone), ...hostnamesAwaitingFallback(store, zone)];
 }
 
 /** The schedule finds changes that were made while no process ran. */
@@ -49,10 +50,12 @@ export function watchOwnChanges({ store, clock, log }: ContextBase): OwnChangesW
     const ids = new Set([...zones].flatMap((zone) => affectedHostnames(store, zone)));
     if (ids.size === 0) return;
     const nowMs = clock.nowMs();
-    const plan = (): void => {
-      for (const subject of ids) schedule(store, { kind: HOSTNAME_JOB, subject, runAtMs: nowMs }, nowMs);
+    const subjects = [...ids];
+    const plan = (at: number): number => {
+      schedule(store, { kind: HOSTNAME_JOB, subject: subjects[at]!, runAtMs: nowMs }, nowMs);
+      return at + 1;
     };
-    store.write(plan).catch((error: unknown) => {
+    inWrites({ store, clock }, 0, (at) => at < subjects.length, plan).catch((error: unknown) => {
       log.warn({ err: error }, 'hostnames in zones that changed are checked at their usual time');
     });
     // There may be more.

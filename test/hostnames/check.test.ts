@@ -7,12 +7,13 @@ import t, { type Test } from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { authenticateToken } from '../../src/control/access/authentication.js';
 import { createKey } from '../../src/control/access/keys.js';
+import { HOSTNAME_JOB } from '../../src/control/certificates/drop.js';
 import type { Context } from '../../src/control/kernel/context.js';
 import { createRecord } from '../../src/control/records/records.js';
 import { checkActivation } from '../../src/control/zones/activation.js';
 import { createZoneHold } from '../../src/control/zones/hold.js';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
-import { createZone } from '../../src/control/zones/zones.js';
+import { createZone, deleteZone } from '../../src/control/zones/zones.js';
 import { setAllowance } from '../../src/hostnames/allowance.js';
 import { checkHostname } from '../../src/hostnames/check.js';
 import type { HostnameContext } from '../../src/hostnames/context.js';
@@ -21,11 +22,14 @@ import { createHostname, deleteHostname, editHostname, getHostname } from '../..
 import { hostnameJobs } from '../../src/hostnames/job.js';
 import { watchOwnChanges } from '../../src/hostnames/own-changes.js';
 import { HELD, NOT_POINTED } from '../../src/hostnames/texts.js';
+import { schedule } from '../../src/jobs/schedule.js';
 import { findHostname } from '../../src/store/hostnames/hostnames.js';
 import { listJobs } from '../../src/store/jobs.js';
 import { type Fixture, startControl } from '../control/fixture.js';
 import { hostnameServices } from '../support/hostname-services.js';
 import { type ScriptedReply, startScriptedUpstream } from '../support/scripted-upstream.js';
+import { until } from '../support/until.js';
+import { runSql } from '../support/write-now.js';
 
 const HOST = 'app.outside.test';
 type Answers = Map<string, ScriptedReply>;
@@ -160,6 +164,50 @@ t.test('a fallback origin begins the checks that waited for it', async (t) => {
   t.equal(dueInMs(), 0, 'it was set');
   await plannedCheck(id);
   t.equal(state(id), 'active');
+});
+
+t.test('edits of a zone begin checks of what it speaks about, and of nothing else', async (t) => {
+  const { hctx, ctx, zone, clock } = await startWorld(t);
+  const ids: string[] = [];
+  const zoneId = await zone('saas.test');
+  for (const host of ['app.customer.test', HOST]) ids.push((await createHostname(hctx, zoneId, bare(host))).id);
+  const planned = () => {
+    const jobs = listJobs(ctx.store, 100);
+    return ids.map((id) => jobs.find(({ subject }) => subject === id)!.run_at <= clock.nowMs());
+  };
+  const watch = watchOwnChanges(ctx);
+  t.teardown(() => watch.close());
+  const look = async () => {
+    watch.wake();
+    clock.advance(100);
+    await until(() => true);
+    await ctx.store.write(() => {});
+  };
+  const again = () =>
+    ctx.store.write(() => {
+      for (const subject of ids) {
+        schedule(ctx.store, { kind: HOSTNAME_JOB, subject, runAtMs: clock.nowMs() + 60_000 }, clock.nowMs());
+      }
+    });
+  const other = await createAccount(ctx, { name: 'Other' });
+  await again();
+  const claim = await createZone(ctx, { name: 'customer.test', account: other.id });
+  runSql(ctx.store, "UPDATE zones SET proven_by = NULL, status = 'pending' WHERE name = 'customer.test'");
+  await look();
+  await again();
+  await createRecord(ctx, claim.id, { type: 'A', name: 'x', content: '192.0.2.1', ttl: 1 });
+  await look();
+  t.strictSame(planned(), [false, false], 'nobody hears what a claim says');
+  await deleteZone(ctx, claim.id);
+  await look();
+  t.strictSame(planned(), [false, false], 'nor that it has gone');
+  const own = await createZone(ctx, { name: 'customer.test' });
+  await look();
+  t.strictSame(planned(), [true, false]);
+  await again();
+  await deleteZone(ctx, own.id);
+  await look();
+  t.strictSame(planned(), [true, false], 'what a zone said is looked at elsewhere once it is deleted');
 });
 
 t.test('who verified it last has it; addresses alone take it from nobody', async (t) => {

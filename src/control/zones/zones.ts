@@ -227,7 +227,7 @@ export async function deleteZone(ctx: Context, zoneId: string): Promise<string> 
 export function dropZone(ctx: Context, draft: Draft, zone: ZoneRow): void {
   draft.event({ kind: 'zone.delete', zone, before: zoneItem(ctx, zone) });
   draft.noteZone(zone.seq, 'zone-removed');
-  dropCertificatesOfZone(ctx, zone.seq);
+  dropCertificatesOfZone(ctx, zone);
   const hostnames = activeHostnamesOfZone(ctx.store, zone.seq);
   // What other zones tell of it goes, too.
   if (signalsOfChild(ctx.store, zone.id).length > 0) lookAtParentSoon(ctx, zone);

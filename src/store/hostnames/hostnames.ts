@@ -87,9 +87,15 @@ const statements = perStore((store) => ({
   activeOfName: store.prepare<[hostname: string, id: string], HostnameRow>(
     "SELECT * FROM custom_hostnames WHERE hostname = ? AND state = 'active' AND id <> ? ORDER BY seq",
   ),
-  atOrBelow: store.prepareTuples<[from: string, to: string], [id: string]>(
-    `SELECT id FROM custom_hostnames
-     WHERE state IN ('pending', 'active') AND reversed_name >= ? AND reversed_name < ? ORDER BY seq`,
+  atOrBelow: store.prepareTuples<
+    [from: string, to: string, account: number | null, again: number | null],
+    [id: string]
+  >(
+    `SELECT custom_hostnames.id FROM custom_hostnames JOIN zones ON zones.seq = custom_hostnames.zone
+     WHERE custom_hostnames.state IN ('pending', 'active')
+       AND custom_hostnames.reversed_name >= ? AND custom_hostnames.reversed_name < ?
+       AND (? IS NULL OR zones.account = ?)
+     ORDER BY custom_hostnames.seq`,
   ),
   provedBy: store.prepareTuples<[zone: number], [id: string]>(
     'SELECT id FROM custom_hostnames WHERE proof_zone = ? ORDER BY seq',
@@ -137,10 +143,10 @@ export const hostnamesOfName = allRows<[hostname: string], HostnameRow>(
   `SELECT * FROM custom_hostnames WHERE hostname = ? ORDER BY state = 'active' DESC, seq`,
 );
 
-/** Identifiers of the hostnames at or below a name that are still checked. */
-export function checkedHostnamesUnder(store: Store, name: string): string[] {
+/** Identifiers of the hostnames at or below a name that are still checked; `account`: only those of one, unless it is null. */
+export function checkedHostnamesUnder(store: Store, name: string, account: number | null): string[] {
   return statements(store)
-    .atOrBelow.all(...rangeOf(name))
+    .atOrBelow.all(...rangeOf(name), account, account)
     .map(([id]) => id);
 }
 
@@ -151,9 +157,8 @@ export function hostnamesProvedBy(store: Store, zone: number): string[] {
     .map(([id]) => id);
 }
 
-/** Bounds of the reversed names at and below a name; the root is `.`. */
+/** Bounds of the reversed names at and below a name. */
 function rangeOf(name: string): [from: string, to: string] {
-  if (name === '.') return ['', '\u{10ffff}'];
   const reversed = reversedName(name);
   return [reversed, afterReversed(reversed)];
 }
