@@ -100,6 +100,12 @@ t.test('what temporary credentials may do', async (t) => {
   t.equal(await create({ bucket: 'none' }), 'buckets.missing');
   t.equal(await create({ parentAccessKeyId: 'f'.repeat(32) }), 'accounts.keyMissing');
   t.equal(await create({ parentAccessKeyId: (await makeKey({ kind: 'key' })).accessKeyId }), 'accounts.keyMissing');
+  const watching = await makeKey({ readOnly: true });
+  const watcher = await authenticateAccessKey(ctx, findAccessKey(ctx, watching.accessKeyId)!, '127.0.0.1');
+  if (!watcher.ok) throw new Error('the token is not accepted');
+  const watch = { ...ctx, actor: watcher.actor };
+  t.equal(await create({}, watch), 'accounts.readOnly', 'what may only read gets no more by another token of its user');
+  t.match(await create({ permission: 'object-read-only' }, watch), { accessKeyId: credentials.accessKeyId });
   const policy = { effect: 'allow' as const, resources: { [`com.cloudflare.api.account.${account}`]: '*' } };
   const groups = { permission_groups: [{ id: 'b4992e1108244f5d8bfbd5744320c2e1' }] };
   const few = await makeKey({ policies: [{ ...policy, ...groups }] });

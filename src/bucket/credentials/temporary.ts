@@ -2,7 +2,7 @@
 import { toHex } from '../../base/bytes.js';
 import { keyItem, refuseLimited } from '../../control/access/keys.js';
 import { requireNoMore } from '../../control/access/policy.js';
-import { parseId, permitted } from '../../control/guard/access.js';
+import { parseId, permitted, requireWriter } from '../../control/guard/access.js';
 import { accountFailure } from '../../control/guard/account-failures.js';
 import { commit } from '../../control/kernel/commit.js';
 import type { Context } from '../../control/kernel/context.js';
@@ -31,6 +31,8 @@ export async function createTemporaryCredentials(
 ): Promise<TemporaryCredentials> {
   const account = toHex(requireBucketAccount(ctx, accountId).id);
   const row = requireParent(ctx, parent);
+  // What may only read gets no more by way of another token that may write.
+  if (parent !== ctx.actor.keyId && !limits.permission.endsWith('read-only')) requireWriter(ctx.actor);
   // This and the permission come before the bucket is looked up, so that a token without rights in it cannot learn its name.
   if (row.s3_secret === null || !ctx.secretAccessKeys) {
     throw accountFailure('badInput', { reason: 'The parent has no secret access key. Roll the token to give it one.' });
