@@ -38,7 +38,9 @@ export function makeFrame(options: FrameOptions): Buffer {
   const [source, destination] = [octetsOf(from), octetsOf(to)];
   const length = word(8 + message.length);
   const udp = Buffer.concat([word(fromPort), word(port), length, word(0), message]);
-  udp.writeUInt16BE(~sumOf(source, destination, Buffer.of(0, 17), length, udp) & 0xffff, 6);
+  const sum = ~sumOf(source, destination, Buffer.of(0, 17), length, udp) & 0xffff;
+  // Zero says that there is none, and over IPv6 nobody takes it (RFC 768, RFC 8200 §8.1).
+  udp.writeUInt16BE(sum === 0 ? 0xffff : sum, 6);
   if (source.length === 16) {
     const ip = Buffer.concat([Buffer.of(0x60, 0, 0, 0), length, Buffer.of(17, 64), source, destination]);
     return Buffer.concat([toMac, fromMac, word(0x86dd), ip, udp]);
@@ -49,6 +51,15 @@ export function makeFrame(options: FrameOptions): Buffer {
   ]);
   ip.writeUInt16BE(~sumOf(ip) & 0xffff, 10);
   return Buffer.concat([toMac, fromMac, word(0x0800), ip, udp]);
+}
+
+/** The ports of a UDP datagram; undefined: the frame is another one. */
+export function portsOf(frame: Buffer): { readonly from: number; readonly to: number } | undefined {
+  if (frame.length < 42) return undefined;
+  const isV4 = frame.readUInt16BE(12) === 0x0800;
+  const at = isV4 ? 34 : 54;
+  if (frame.length < at + 8 || frame[isV4 ? 23 : 20] !== 17) return undefined;
+  return { from: frame.readUInt16BE(at), to: frame.readUInt16BE(at + 2) };
 }
 
 /** The message of a frame that is right in every sum, length, address and port; otherwise a text that says what is wrong. `isSummed`: the

@@ -12,7 +12,7 @@ import { findInterface } from '../../../src/server/xdp/interface.js';
 import { seededRandom } from '../../support/seeded-random.js';
 import { makeQuery } from '../clients.js';
 import { Odd, standInAnswer } from '../stand-in-engine.js';
-import { type FrameOptions, makeFrame, readFrame, sumOf } from './frames.js';
+import { type FrameOptions, makeFrame, portsOf, readFrame, sumOf } from './frames.js';
 import { type Cable, ip, layCable, whyNoInterfaces } from './veth.js';
 
 const skip = whyNoInterfaces() ?? false;
@@ -202,13 +202,13 @@ t.test('frames of all kinds', { skip }, async (t) => {
     const answeredBy = (readAnswer(frame, options, false) as Buffer).at(-1);
     t.equal(answeredBy === thread ? 'interface' : 'socket', who, name);
   }
-  const answers = [...cable.others, ...cable.received()].filter((frame) => portOf(frame) === world.servers.port);
+  const answers = [...cable.others, ...cable.received()].filter((frame) => portsOf(frame)?.from === world.servers.port);
   t.same(answers, [], 'nothing else was answered');
 
   const group = optionsOf(world, { fromMac: Buffer.from(cable.otherMac) });
   group.fromMac[0]! |= 1;
   cable.send(makeFrame(group));
-  const toGroup = await cable.next((frame) => portOf(frame) === world.servers.port);
+  const toGroup = await cable.next((frame) => portsOf(frame)?.from === world.servers.port);
   t.strictSame(toGroup.subarray(0, 6), cable.otherMac, 'no answer goes to a group of stations');
 });
 
@@ -347,12 +347,5 @@ t.test('interfaces that do not exist, or that another program has', { skip }, as
   while (!programOf() || programOf() === former) await sleep(50);
   t.pass('and with them, as soon as they are free');
 });
-
-/** The port from which a datagram comes. */
-function portOf(frame: Buffer): number | undefined {
-  const at =
-    frame.readUInt16BE(12) === 0x0800 ? (frame[23] === 17 ? 34 : undefined) : frame[20] === 17 ? 54 : undefined;
-  return at === undefined || frame.length < at + 2 ? undefined : frame.readUInt16BE(at);
-}
 
 const macText = (mac: Buffer): string => mac.toString('hex').replace(/..(?=.)/g, '$&:');

@@ -8,7 +8,7 @@ import { Type } from '../../../src/dns/codes.js';
 import { parseName } from '../../../src/dns/name.js';
 import { startDnsServers } from '../../../src/server/start.js';
 import { makeQuery } from '../../support/message.js';
-import { type FrameOptions, makeFrame, readFrame } from './frames.js';
+import { type FrameOptions, makeFrame, portsOf, readFrame } from './frames.js';
 import { type Cable, ip, layCable } from './veth.js';
 
 const GROUP = (process.pid & 0xffff).toString(16);
@@ -71,9 +71,9 @@ async function askAll(cable: Cable, port: number, family: Family, queries: reado
     ...{ from: client, to: own, fromMac: cable.otherMac, toMac: cable.mac, fromPort: FIRST_PORT + at, port, message },
   });
   const take = (frame: Buffer): void => {
-    const headers = family === 'IPv4' ? 34 : 54;
-    const at = frame.length < headers + 8 ? -1 : frame.readUInt16BE(headers + 2) - FIRST_PORT;
-    if (at < 0 || at > queries.length) return;
+    const ports = portsOf(frame);
+    if (ports?.from !== port) return;
+    const at = ports.to - FIRST_PORT;
     const asked = makeFrame(optionsOf(at, queries[at] ?? LAST));
     const back = { from: own, to: client, fromMac: cable.mac, toMac: cable.otherMac, fromPort: port };
     const read = readFrame(frame, { ...back, port: FIRST_PORT + at, message: LAST }, asked.length <= LONGEST_FRAME);
@@ -91,6 +91,7 @@ async function askAll(cable: Cable, port: number, family: Family, queries: reado
     }
   }
   for (const frame of cable.received()) take(frame);
+  if (cable.countDropped() > 0) throw new Error('the system dropped frames at the other end');
   if (wrong.length > 0) throw new Error(`wrong frames: ${wrong.join('; ')}`);
   return queries.map((_, at) => answers.get(at));
 }
