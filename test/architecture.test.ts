@@ -17,7 +17,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
   http: ['base'],
   plain: ['http', 'base'],
   egress: ['base'],
-  mail: [],
+  mail: ['base'],
   foreign: ['base'],
   expressions: ['base'],
   steering: ['base'],

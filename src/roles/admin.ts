@@ -126,7 +126,8 @@ async function startServices(options: AdminOptions, lifecycle: Lifecycle, own: O
   const node = { region: settings.region ?? '', node: member?.name ?? '' };
   const probing = startProbing({ base, settings, node, living: hearing.living, copyStatus: member?.replica.status });
   lifecycle.own('probing', probing, (part) => part.close());
-  const sendMail = startMail(settings, lifecycle);
+  const mail = startMail(settings, clock, lifecycle);
+  const sendMail = mail?.send;
   const alerts = startAlertDelivery({ ...options, base, sendMail, node: node.node, living: hearing.living }, lifecycle);
   later.look = () => {
     for (const part of [probing, alerts]) part.look();
@@ -143,6 +144,7 @@ async function startServices(options: AdminOptions, lifecycle: Lifecycle, own: O
     ...doors.measured,
     edge,
     probing,
+    ...(mail ? [mail] : []),
   ];
   return {
     ...{ base, objects, hostnames, propagation, asked, ownCertificate, doors, edge, firstSteps, differences },

@@ -34,7 +34,8 @@ export function mailInvitation(
     const link = needsLink(services, user)
       ? userLinkAt(publicUrl, 'password', await createFirstLink(contextOfService(services, visitor), user))
       : undefined;
-    await sendMail({ to: user.email, subject: 'An invitation', text: textOf({ name, inviter, publicUrl, link }) });
+    const text = textOf({ name, inviter, publicUrl, link });
+    await sendMail({ to: user.email, subject: 'An invitation', text, turn: [accountId, user.email] });
   });
   return true;
 }

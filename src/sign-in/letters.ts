@@ -1,11 +1,10 @@
 /**
- * A queue of messages, sent one after the other, with limits per hour. Networks and accounts take turns; of what the others leave, one
- * may use half, and the first message of each goes beyond what all share.
+ * Queues of messages with limits per hour, one for each network or account: its messages are sent one after the other, and wait for
+ * nobody else's. Of what the others leave, one may use half, and the first message of each goes beyond what all share.
  */
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import { hasRoomFor } from '../base/turn-classes.js';
-import { createTurnQueue } from '../base/turn-queue.js';
 
 export interface LetterLimits {
   /** Messages to one address. */
@@ -21,29 +20,25 @@ export interface Letters {
   count(to: string, of: string): boolean;
   /** Queues work; drops it if too much is waiting. A failure is logged. */
   later(of: string, work: () => Promise<void>): void;
-  /** Resolves when the queue is empty. */
+  /** Resolves when the queues are empty. */
   idle(): Promise<void>;
-}
-
-interface Waiting {
-  readonly of: string;
-  readonly work: () => Promise<void>;
 }
 
 const HOUR_US = 3_600_000_000;
 
 export function createLetters(clock: Clock, log: Logger, limits: LetterLimits): Letters {
   const sent: { readonly to: string; readonly of: string; readonly atUs: number }[] = [];
-  const queue = createTurnQueue<Waiting>(({ of }) => of);
-  const waiting: string[] = [];
-  let sending: Promise<void> | undefined;
-  const sendAll = async (): Promise<void> => {
-    for (let [next] = queue.take(1); next; [next] = queue.take(1)) {
-      const { of, work } = next;
+  /** What waits, the one that is sent first; by network or account. */
+  const queues = new Map<string, (() => Promise<void>)[]>();
+  const sending = new Set<Promise<void>>();
+  let waiting = 0;
+  const sendAll = async (of: string, queue: (() => Promise<void>)[]): Promise<void> => {
+    for (let work = queue[0]; work; work = queue[0]) {
       await work().catch((err: unknown) => log.error({ err }, 'a message to a user could not be sent'));
-      waiting.splice(waiting.indexOf(of), 1);
+      queue.shift();
+      waiting--;
     }
-    sending = undefined;
+    queues.delete(of);
   };
   return {
     count(to, of) {
@@ -56,13 +51,21 @@ export function createLetters(clock: Clock, log: Logger, limits: LetterLimits): 
       return true;
     },
     later(of, work) {
-      const own = waiting.filter((one) => one === of).length;
-      if (!hasRoomOf(own, waiting.length, limits)) return;
-      waiting.push(of);
-      queue.add({ of, work });
-      sending ??= Promise.resolve().then(sendAll);
+      const queue = queues.get(of);
+      if (!hasRoomOf(queue?.length ?? 0, waiting, limits)) return;
+      waiting++;
+      if (queue) {
+        queue.push(work);
+        return;
+      }
+      const own = [work];
+      queues.set(of, own);
+      const all: Promise<void> = Promise.resolve()
+        .then(() => sendAll(of, own))
+        .finally(() => sending.delete(all));
+      sending.add(all);
     },
-    idle: async () => sending,
+    idle: async () => void (await Promise.all(sending)),
   };
 }
 

@@ -149,7 +149,8 @@ export function requestReset(services: SignInServices, visitor: Visitor, email: 
     if (!resetLetters.count(user.email.toLowerCase(), network)) return;
     const secret = await addLink(contextOfService(services, visitor), user, 'password');
     const text = textOf(userLinkAt(publicUrl, 'password', secret), publicUrl);
-    await sendMail({ to: user.email, subject: 'Choose a new password', text });
+    // Anybody may ask, from any number of networks: together they are one source of messages.
+    await sendMail({ to: user.email, subject: 'Choose a new password', text, turn: ['', network] });
   });
 }
 

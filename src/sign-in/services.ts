@@ -23,6 +23,8 @@ export interface Message {
   readonly to: string;
   readonly subject: string;
   readonly text: string;
+  /** Whose turn it takes at the mail server: who asked for it, and to whom it goes. */
+  readonly turn: readonly [string, string];
 }
 
 export interface SignInServices {

@@ -35,6 +35,23 @@ t.test('an hour later there is room again, and one address gets few', (t) => {
   t.end();
 });
 
+t.test('a message that takes long keeps nobody else waiting', async (t) => {
+  const letters = createLetters(new TestClock(), silentLogger(), LIMITS);
+  let end = (): void => {};
+  let sent = 0;
+  letters.later('slow', () => new Promise((resolve) => (end = resolve)));
+  letters.later('slow', async () => void t.equal(sent, 1, 'the next one of the same waits'));
+  const other = new Promise<void>((resolve) => {
+    letters.later('other', async () => {
+      sent++;
+      resolve();
+    });
+  });
+  await other;
+  end();
+  await letters.idle();
+});
+
 t.test('while the mail server is slow, accounts take turns', async (t) => {
   const letters = createLetters(new TestClock(), silentLogger(), LIMITS);
   const done: string[] = [];

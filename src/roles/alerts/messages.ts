@@ -28,6 +28,8 @@ export type ToThread =
 export type FromThread =
   | { readonly id: number; readonly reports: readonly Report[] }
   | { readonly id: number; readonly mail: MailOrder }
+  /** The number of a mail whose place others need. */
+  | { readonly giveUp: number }
   | { readonly samples: readonly MetricSample[] }
   /** An error with its stack. */
   | { readonly fault: string };

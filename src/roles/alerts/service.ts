@@ -5,7 +5,7 @@
 import { Worker } from 'node:worker_threads';
 import { recordReports } from '../../alerts/record.js';
 import { createSender, type Sender } from '../../alerts/send.js';
-import { equalBytes } from '../../base/bytes.js';
+import { equalBytes, toHex } from '../../base/bytes.js';
 import { steadyMs } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import type { Lifecycle } from '../../base/lifecycle.js';
@@ -15,8 +15,9 @@ import { NO_TURNS, turnSamples } from '../../base/turns.js';
 import type { LoadedSettings } from '../../config/load.js';
 import type { Settings } from '../../config/schema.js';
 import type { ContextBase } from '../../control/kernel/context.js';
-import type { MailMessage } from '../../mail/mail.js';
+import type { Mail } from '../../mail/mail.js';
 import type { Resolver } from '../../resolver/resolve.js';
+import { findAccount } from '../../store/access/accounts.js';
 import { findMemberOf } from '../../store/access/members.js';
 import { findUserByEmail } from '../../store/access/users.js';
 import { hasAlertPolicies } from '../../store/alerts/policies.js';
@@ -38,7 +39,7 @@ export interface AlertDeliveryOptions {
   readonly settings: Settings;
   readonly origins: LoadedSettings['origins'];
   /** Absent: no mail can be sent. */
-  readonly sendMail?: ((message: MailMessage) => Promise<void>) | undefined;
+  readonly sendMail?: Mail['send'] | undefined;
   /** Name of this node, and the names of all living nodes; undefined outside of clusters. */
   readonly node: string;
   readonly living?: (() => ReadonlySet<string>) | undefined;
@@ -69,6 +70,8 @@ class AlertService {
   private readonly cancelAgree: () => void;
   /** The check value of the vault for whose keys the thread has. */
   private check: Uint8Array | undefined;
+  /** Messages that are on their way, by the number of their order. */
+  private readonly mails = new Map<number, AbortController>();
   private samplesOfThread: readonly MetricSample[] = SAMPLES_BEFORE;
 
   constructor(private readonly options: AlertDeliveryOptions) {
@@ -162,6 +165,10 @@ class AlertService {
       this.samplesOfThread = message.samples;
       return;
     }
+    if ('giveUp' in message) {
+      this.mails.get(message.giveUp)?.abort();
+      return;
+    }
     if ('fault' in message) {
       base.log.error({ fault: message.fault }, 'an alert could not be made; other destinations are not affected');
       return;
@@ -172,7 +179,7 @@ class AlertService {
         this.send('mail' in message ? { mailed: message.id, ok } : { stored: message.id, ok });
       }
     };
-    const work = 'mail' in message ? this.mail(message.mail) : recordReports(base, message.reports);
+    const work = 'mail' in message ? this.mail(message.id, message.mail) : recordReports(base, message.reports);
     const text =
       'mail' in message ? 'an alert was not mailed' : 'deliveries of alerts could not be stored; trying again';
     work.then(
@@ -185,12 +192,18 @@ class AlertService {
   }
 
   /** Rejects when the recipient is no longer a member. */
-  private async mail({ to, subject, text, account }: MailOrder): Promise<void> {
+  private async mail(id: number, { to, subject, text, account }: MailOrder): Promise<void> {
     const { base, sendMail } = this.options;
     const user = findUserByEmail(base.store, to);
     const member = user && findMemberOf(base.store, user.seq, account);
     if (!sendMail || member?.status !== 'accepted') throw new Error('no member has that address');
-    await sendMail({ to, subject, text });
+    const abort = new AbortController();
+    this.mails.set(id, abort);
+    const turn = [toHex(findAccount(base.store, account)!.id), to] as const;
+    await sendMail({ to, subject, text, turn }, abort.signal).finally(() => {
+      // A later thread counts from the beginning.
+      if (this.mails.get(id) === abort) this.mails.delete(id);
+    });
   }
 
   private send(message: ToThread): void {

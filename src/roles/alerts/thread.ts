@@ -53,9 +53,15 @@ function post(message: FromThread): void {
   port.postMessage(message);
 }
 
-async function sendMail(order: MailOrder): Promise<Attempt> {
+async function sendMail(order: MailOrder, signal: AbortSignal): Promise<Attempt> {
   const startedMs = steadyMs(clock);
-  const delivered = await ask((id) => ({ id, mail: order }));
+  let giveUp = (): void => {};
+  const delivered = await ask((id) => {
+    giveUp = () => post({ giveUp: id });
+    signal.addEventListener('abort', giveUp, { once: true });
+    return { id, mail: order };
+  });
+  signal.removeEventListener('abort', giveUp);
   const reason = delivered
     ? undefined
     : 'the mail server did not accept it, or the address no longer belongs to a member';
@@ -72,7 +78,7 @@ function mailOf({ row }: Target, alerts: readonly Alert[]): MailOrder {
 }
 
 const send: DelivererParts['send'] = async (target, alerts, signal) => {
-  if (target.row.kind === 'email') return sendMail(mailOf(target, alerts));
+  if (target.row.kind === 'email') return sendMail(mailOf(target, alerts), signal);
   target.secret ??= openSecret(vault, target.row);
   return sendAlert(sender, target.row, alerts[0]!, { secret: target.secret, atUs: clock.nowUs() }, signal);
 };
