@@ -7,6 +7,7 @@ import type { Socket } from 'node:net';
 import { type Clock, steadyMs } from '../base/clock.js';
 import { REQUESTS_A_TURN } from '../base/connections/in-turns.js';
 import { HeadReader, type PlainHead } from './request-head.js';
+import { kept, shareReads } from './shared-reads.js';
 
 /** The connection, as a response sees it. */
 export interface Channel {
@@ -130,6 +131,7 @@ class PlainConnection {
     socket.on('data', this.onData);
     socket.on('drain', this.onDrain);
     socket.on('close', this.onClose);
+    shareReads(socket, this.onOctets);
   }
 
   checkTime(nowMs: number): void {
@@ -158,6 +160,13 @@ class PlainConnection {
     else this.read(octets);
   };
 
+  /** What came before, or comes for others, goes the way of all streams. */
+  private readonly onOctets = (octets: Buffer): boolean => {
+    if (this.isOver || this.socket.readableLength > 0) return this.socket.push(kept(octets));
+    this.onData(octets);
+    return true;
+  };
+
   private readonly onDrain = (): void => {
     this.current?.drained();
   };
@@ -168,7 +177,7 @@ class PlainConnection {
   };
 
   private wait(octets: Buffer): void {
-    this.waiting = octets;
+    this.waiting = kept(octets);
     if (octets.length > MOST_WAITING) this.socket.pause();
   }
 
@@ -197,7 +206,7 @@ class PlainConnection {
   }
 
   private yieldTurn(octets: Buffer): void {
-    this.waiting = octets;
+    this.waiting = kept(octets);
     this.isYielding = true;
     this.socket.pause();
     setImmediate(() => {
@@ -241,7 +250,7 @@ class PlainConnection {
     this.detach();
     // Otherwise octets would be lost between two listeners.
     socket.pause();
-    socket.unshift(withoutFinalTabs(octets));
+    socket.unshift(withoutFinalTabs(kept(octets)));
     this.options.handOver(socket);
     socket.resume();
   }

@@ -36,15 +36,20 @@ const RESPONSES: Readonly<Record<string, readonly (string | Buffer)[]>> = {
   '/more': [`${ok('')}HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil`],
 };
 
-async function start(t: Test): Promise<{ world: EdgeWorld; asked: string[]; open: Set<Socket> }> {
+/** `silent`: connections over which the edge waits for an answer. */
+async function start(t: Test): Promise<{ world: EdgeWorld; asked: string[]; open: Set<Socket>; silent: Socket[] }> {
   const asked: string[] = [];
+  const silent: Socket[] = [];
   const open = new Set<Socket>();
   const port = await listenTo(t, (socket, request) => {
-    const path = request.split(' ')[1]!;
+    const path = request.split(' ')[1]!.replace(/\?.*/, '');
     asked.push(path);
     open.add(socket);
     socket.once('close', () => open.delete(socket));
-    if (path === '/silent') return;
+    if (path === '/silent') {
+      silent.push(socket);
+      return;
+    }
     if (path === '/twice') {
       socket.write(ok('ETag: "a"\r\nETag: "b"\r\n'));
       return;
@@ -70,7 +75,7 @@ async function start(t: Test): Promise<{ world: EdgeWorld; asked: string[]; open
   const id = await world.zone('a.test', port);
   await editZoneSetting(world.ctx, id, 'ssl', 'flexible');
   await world.heard();
-  return { world, asked, open };
+  return { world, asked, open, silent };
 }
 
 const started = start(t);
@@ -177,6 +182,15 @@ t.test('a response that caches may store is stored', async (t) => {
   }
   t.strictSame(results, ['MISS', 'HIT', 'HIT']);
   t.equal(asked.filter((path) => path === '/for-all').length, 1);
+});
+
+t.test('a request that waits for the one before is not changed by what others send', async (t) => {
+  const { world, silent } = await started;
+  const heard = world.raw(get('/silent') + get('/missing', 'Connection: close\r\n'));
+  await until(() => silent.length > 0);
+  t.match(await world.raw(get(`/usual?${'u'.repeat(4000)}`, 'Connection: close\r\n')), /^HTTP\/1\.1 200 /);
+  silent.pop()!.write(ok(''));
+  t.match(await heard, /^HTTP\/1\.1 200 [\s\S]*HTTP\/1\.1 404 [\s\S]*no$/);
 });
 
 t.test('a client that says at once that it sends nothing more gets its answer', async (t) => {
