@@ -62,11 +62,13 @@ export async function authenticate(base: ContextBase, request: FastifyRequest): 
   if (byBrowser) return byBrowser;
   const credential = readCredential(request.headers, request.routeOptions.config?.takesPassword);
   const { scheme, secret } = credential;
+  // Before the credential is read: what is committed meanwhile counts.
+  const state = base.store.committedState();
   const found =
     credential.scheme === 'token'
       ? await authenticateToken(base, secret, request.clientAddress)
       : await authenticateKey(base, credential.email, secret, request.clientAddress);
-  if (found.ok) return { actor: found.actor, key: found.key, keyHash: found.hash, scheme };
+  if (found.ok) return { actor: found.actor, key: found.key, keyHash: found.hash, scheme, state };
   if (found.reason === 'location') throw failure('wrongLocation', { address: request.clientAddress });
   if (found.reason === 'unknown') noteRefusedSignIn(base, { reason: 'unknown', address: request.clientAddress });
   if (scheme === 'key') throw await refuseKey(base, secret, request.clientAddress);

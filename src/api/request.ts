@@ -67,6 +67,8 @@ export interface Caller {
   readonly scheme: 'token' | 'key' | 'session';
   /** Hash of the secret of `key`, as it was when the request came. */
   readonly keyHash?: Uint8Array | undefined;
+  /** The state of the database before the credential was looked up (`committedState`). */
+  readonly state?: number | undefined;
   /** The session of the browser that sent the request. */
   readonly session?: string;
   /** Whether the person must enrol a second factor before anything else. */

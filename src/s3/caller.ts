@@ -14,7 +14,7 @@ import {
   authenticateAccessKey,
   authenticateAgain,
   findAccessKey,
-  isTimely,
+  isUnchangedSince,
 } from '../control/access/authentication.js';
 import { chooseAccount, mayUseBuckets, permitted, requireWriter } from '../control/guard/access.js';
 import type { Actor } from '../control/guard/actor.js';
@@ -146,8 +146,8 @@ export function callerOf(
   };
   function stillMay(): void {
     if (claims && base.clock.nowMs() >= claims.expiresAt * 1000) throw new S3Error('ExpiredToken');
-    // Nobody has committed since then, and the write that asks has changed neither tokens nor people.
-    if (base.store.committedState() === state && isTimely(base, key)) return;
+    // The write that asks changes objects alone.
+    if (isUnchangedSince(base, state, key)) return;
     const now = authenticateAgain(base, row, address);
     if (!now.ok) throw refusedCaller(now.reason);
     for (const [area, level, bucket] of asked.values()) permit(now.actor, area, level, bucket);

@@ -2,6 +2,7 @@
 import { invariant } from '../base/errors.js';
 import { runs, valueIfAny } from './columns.js';
 import type { SqlValue, Store } from './driver.js';
+import { keptPerState } from './state/kept.js';
 
 export type MetaName =
   | 'installation'
@@ -70,9 +71,11 @@ export function leaveCluster(store: Store): void {
   for (const name of ['log_number', 'log_id'] as const) deleteMeta(store, name);
 }
 
+const peppers = keptPerState<SqlValue>(1);
+
 /** Octets mixed into every stored credential hash, so that hashes of different installations cannot be compared. */
 export function credentialPepper(store: Store): Uint8Array {
-  const pepper = findMeta(store, 'credential_pepper');
+  const pepper = peppers(store, '', () => findMeta(store, 'credential_pepper'));
   invariant(pepper instanceof Uint8Array, 'the database has a credential pepper');
   return pepper;
 }

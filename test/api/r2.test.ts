@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
+import { createBucket } from '../../src/bucket/buckets.js';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { revokeKey } from '../../src/control/access/keys.js';
 import { until } from '../support/until.js';
@@ -576,6 +577,45 @@ t.test('a token that is revoked while an upload comes ends it', async (t) => {
   t.ok(status === 401 || status === 403, `${status}`);
   sent.destroy();
   t.equal((await call('GET', `${buckets}/things/objects/k`)).status, 404);
+  t.strictSame(misfits, []);
+});
+
+t.test('the write of an upload asks what its token may do then', async (t) => {
+  const { call, app, buckets, misfits, clock, operator, token } = await prepare(t);
+  await call('POST', buckets, { name: 'things' });
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  const { port } = app.server.address() as AddressInfo;
+  /** `during`: after the token was admitted, and before the last octets. The clock stands still, so nobody looks while they come. */
+  const upload = async (key: string, input: object, during: () => unknown): Promise<number> => {
+    const own = await token(input);
+    // Its use is noted.
+    await call('GET', `${buckets}/things/objects/none`, undefined, { headers: own });
+    const headers = { ...own, 'content-length': 4 };
+    const begun = once(app.server, 'request');
+    const path = `/client/v4${buckets}/things/objects/${key}`;
+    const sent = httpRequest({ host: '127.0.0.1', port, method: 'PUT', path, headers });
+    const answered = once(sent, 'response');
+    sent.write('be');
+    const [received] = (await begun) as [IncomingMessage];
+    await until(() => received.listenerCount('data') > 0, 'the body to be read');
+    await during();
+    sent.end('in');
+    const [response] = (await answered) as [IncomingMessage];
+    response.resume();
+    return response.statusCode!;
+  };
+  const revoke = async (): Promise<void> => {
+    const { result } = (await call('GET', '/user/tokens')).json;
+    for (const { id } of result) await revokeKey(operator, id);
+  };
+  t.equal(await upload('kept', {}, () => {}), 200);
+  const change = (): Promise<unknown> => createBucket(operator, undefined, { name: 'new', jurisdiction: 'default' });
+  t.equal(await upload('kept', {}, change), 200, 'after another commit');
+  t.equal(await upload('revoked', {}, revoke), 403);
+  const expiresAt = (clock.nowMs() + 300) * 1000;
+  t.equal(await upload('expired', { expiresAt }, () => clock.advance(400)), 403);
+  for (const key of ['revoked', 'expired'])
+    t.equal((await call('GET', `${buckets}/things/objects/${key}`)).status, 404);
   t.strictSame(misfits, []);
 });
 

@@ -117,7 +117,7 @@ function addDeletion(app: Routes, { objects }: ObjectRouteOptions): void {
       const { account_id, bucket_name } = request.params;
       const bucket = requireBucket(ctx, account_id, bucket_name, jurisdictionOf(request));
       const key = requireKey(request);
-      await objects.delete(bucket.seq, [key], stillCurrent(ctx));
+      await objects.delete(bucket.seq, [key], stillCurrent(ctx, request.caller));
       return { key };
     },
   );
@@ -135,7 +135,7 @@ function upload(objects: ObjectStore, bucket: number, request: FastifyRequest, c
     body: watched(octetsOf(request.body as IncomingMessage | Buffer | undefined), context),
     limit: UPLOAD_LIMIT_BYTES,
     storageClass: storageClassOf(request),
-    beforeWrite: stillCurrent(context),
+    beforeWrite: stillCurrent(context, request.caller),
   });
 }
 

@@ -3,12 +3,14 @@ import { z } from 'zod';
 import { requireBucket } from '../../bucket/access.js';
 import { objectFailure } from '../../bucket/errors.js';
 import { type BeforeWrite, isObjectKey, type ObjectStore } from '../../bucket/object-store.js';
+import { isUnchangedSince } from '../../control/access/authentication.js';
 import { requireWriter } from '../../control/guard/access.js';
 import type { Context } from '../../control/kernel/context.js';
 import { requireCurrent } from '../../control/kernel/read-point.js';
 import { bodyFailure } from '../body.js';
 import { jurisdictionOf } from '../r2-buckets/request.js';
 import { bucketHeaders, bucketParams } from '../r2-buckets/schema.js';
+import type { Caller } from '../request.js';
 import type { AddRoutes } from '../routing/route.js';
 import { OBJECTS } from './list-routes.js';
 import { onlyKey } from './schema.js';
@@ -37,7 +39,7 @@ export const objectRoutes: AddRoutes<ObjectRouteOptions> = (app, { objects }) =>
       const { account_id, bucket_name } = request.params;
       const bucket = requireBucket(ctx, account_id, bucket_name, jurisdictionOf(request));
       const keys = requireKeys(request.body);
-      await objects.delete(bucket.seq, keys, stillCurrent(ctx));
+      await objects.delete(bucket.seq, keys, stillCurrent(ctx, request.caller));
       return keys.map((key) => ({ key }));
     },
   );
@@ -52,10 +54,13 @@ export const objectRoutes: AddRoutes<ObjectRouteOptions> = (app, { objects }) =>
   });
 };
 
-/** For writes that are not commits: what a commit asks first. */
-export function stillCurrent({ store, readPoint, requireStill }: Context): BeforeWrite {
+/** For writes of objects, which are not commits: what a commit asks first. */
+export function stillCurrent(ctx: Context, caller: Caller | null): BeforeWrite {
+  const { store, readPoint, requireStill } = ctx;
   return () => {
     if (readPoint) requireCurrent(store, readPoint);
+    // Sessions end by themselves.
+    if (caller?.key && caller.session === undefined && isUnchangedSince(ctx, caller.state, caller.key)) return;
     requireStill?.();
   };
 }

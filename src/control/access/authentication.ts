@@ -153,12 +153,18 @@ export function isSessionOver({ expires_at, last_used_at }: SessionRow, now: num
 }
 
 async function admitRow(base: ContextBase, row: KeyRow | undefined, address: string): Promise<Authentication> {
+  const found = row && findAdmitted(base, row, address);
+  if (found) {
+    await touch(base, row);
+    return found;
+  }
   const user = row && findUser(base.store, row.user);
   return row && user ? admit(base, row, user, address) : UNKNOWN;
 }
 
-function keyOfSecret({ store }: ContextBase, secret: string): KeyRow | undefined {
-  return keyOfHash(store, hashSecret(store, secret));
+function keyOfSecret(base: ContextBase, secret: string): KeyRow | undefined {
+  const hash = hashSecret(base.store, secret);
+  return findCredential(base, hash, toHex(hash));
 }
 
 /** The look-up uses the hash, whose timing reveals nothing to a client; the comparison still takes constant time. */
@@ -191,8 +197,16 @@ export function authenticateAtOnce(base: ContextBase, row: KeyRow, address: stri
   return isTouchDue(base, row) ? undefined : findAdmitted(base, row, address);
 }
 
+/**
+ * Whether a credential may still do what it might in a state of the database (`committedState`), because nobody has committed since then.
+ * To be asked inside a write that changes neither credentials nor people; false when that is not known.
+ */
+export function isUnchangedSince(base: ContextBase, state: number | undefined, key: KeyItem): boolean {
+  return base.store.committedState() === state && isTimely(base, key);
+}
+
 /** Whether a credential has begun to be valid, and has not expired. */
-export function isTimely({ clock }: Pick<ContextBase, 'clock'>, { expiresAt, notBefore }: KeyItem): boolean {
+function isTimely({ clock }: Pick<ContextBase, 'clock'>, { expiresAt, notBefore }: KeyItem): boolean {
   const now = clock.nowMs() * 1000;
   return (expiresAt === null || expiresAt > now) && (notBefore === null || notBefore <= now);
 }

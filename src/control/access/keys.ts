@@ -3,8 +3,8 @@
  * tokens. A secret is stored as HMAC-SHA256 under a pepper of the installation; because it is long and random, it needs
  * no slow hash. It is shown once and never written anywhere.
  */
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { equalBytes, toHex } from '../../base/bytes.js';
+import { hmac } from '../../base/hmac.js';
 import { makeId } from '../../base/random.js';
 import { findAccount } from '../../store/access/accounts.js';
 import {
@@ -74,17 +74,16 @@ const SECRET = /^[0-9A-Za-z_-]{37,200}$/;
 const LONGEST_NAME = 120;
 
 export function hashSecret(store: Store, secret: string): Uint8Array {
-  return createHmac('sha256', pepperKey(credentialPepper(store)))
-    .update(secret)
-    .digest();
+  return hmac(pepperOf(store), secret);
 }
 
-let lastPepper: { readonly octets: Uint8Array; readonly key: KeyObject } | undefined;
+let lastPepper = Buffer.alloc(0);
 
-/** Cached, because every request needs the key and making it takes longer than the hash. */
-function pepperKey(octets: Uint8Array): KeyObject {
-  if (!lastPepper || !equalBytes(lastPepper.octets, octets)) lastPepper = { octets, key: createSecretKey(octets) };
-  return lastPepper.key;
+/** The same buffer for as long as it is the same, because what depends on it is kept with it. */
+function pepperOf(store: Store): Buffer {
+  const octets = credentialPepper(store);
+  if (!equalBytes(lastPepper, octets)) lastPepper = Buffer.from(octets);
+  return lastPepper;
 }
 
 export function makeSecret(ctx: ContextBase): string {

@@ -49,11 +49,28 @@ const statements = perStore((store) => ({
   ),
 }));
 
-export const findBucket = oneRow<[seq: number], BucketRow>('SELECT * FROM buckets WHERE seq = ?');
+const readBucket = oneRow<[seq: number], BucketRow>('SELECT * FROM buckets WHERE seq = ?');
 
-export const findBucketByName = oneRow<[account: number, jurisdiction: Jurisdiction, name: string], BucketRow>(
+const readBucketByName = oneRow<[account: number, jurisdiction: Jurisdiction, name: string], BucketRow>(
   'SELECT * FROM buckets WHERE account = ? AND jurisdiction = ? AND name = ?',
 );
+
+const kept = keptPerState<BucketRow>(1000);
+const keptByName = keptPerState<BucketRow>(1000);
+
+export function findBucket(store: Store, seq: number): BucketRow | undefined {
+  return kept(store, String(seq), () => readBucket(store, seq));
+}
+
+export function findBucketByName(
+  store: Store,
+  account: number,
+  jurisdiction: Jurisdiction,
+  name: string,
+): BucketRow | undefined {
+  const place = `${account} ${jurisdiction} ${name}`;
+  return keptByName(store, place, () => readBucketByName(store, account, jurisdiction, name));
+}
 
 /** All buckets, ordered by name. */
 export const allBuckets = allRows<[], BucketRow>('SELECT * FROM buckets ORDER BY name, account, jurisdiction');

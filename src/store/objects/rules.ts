@@ -1,7 +1,9 @@
 /** Rules of buckets, as JSON lists. Each set is read once and kept until it changes. */
 
+import { toHex } from '../../base/bytes.js';
 import { changes, runs, valueIfAny } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
+import { keptPerState } from '../state/kept.js';
 
 export const RULE_KINDS = ['cors', 'lifecycle', 'lock'] as const;
 export type RuleKind = (typeof RULE_KINDS)[number];
@@ -48,13 +50,17 @@ const statements = perStore((store) => ({
 
 const kept = perStore((): Map<string, Kept> => new Map());
 
+/** By state of the database, as long as nobody commits; undefined: there is no set. */
+const revisions = keptPerState<{ readonly revision: string | undefined }>(1000);
+const corsOfNames = keptPerState<readonly number[]>(1000);
+
 /** The rules of a bucket (store number), the same list until they change; undefined when none were set. */
 export function rulesOfBucket<Rule>(store: Store, bucket: number, kind: RuleKind): readonly Rule[] | undefined {
   const { revision, find } = statements(store);
-  const current = revision.get(bucket, kind)?.[0];
+  const place = `${bucket} ${kind}`;
+  const { revision: current } = revisions(store, place, () => ({ revision: revision.get(bucket, kind)?.[0] }));
   if (current === undefined) return undefined;
   const all = kept(store);
-  const place = `${bucket} ${kind}`;
   const known = all.get(place);
   if (known?.revision === current) return known.rules as readonly Rule[];
   const row = find.get(bucket, kind)!;
@@ -68,10 +74,18 @@ export function rulesOfBucket<Rule>(store: Store, bucket: number, kind: RuleKind
 /**
  * Buckets (store numbers) with CORS rules that have this name in the default jurisdiction, in an account (identifier) or in any of them.
  */
-export function bucketsWithCors(store: Store, name: string, account: Uint8Array | undefined, limit: number): number[] {
-  return statements(store)
-    .corsOfName.all(name, account ?? null, account ?? null, limit)
-    .map(([bucket]) => bucket);
+export function bucketsWithCors(
+  store: Store,
+  name: string,
+  account: Uint8Array | undefined,
+  limit: number,
+): readonly number[] {
+  const place = `${limit} ${account ? toHex(account) : ''} ${name}`;
+  return corsOfNames(store, place, () =>
+    statements(store)
+      .corsOfName.all(name, account ?? null, account ?? null, limit)
+      .map(([bucket]) => bucket),
+  );
 }
 
 /** `revision`: one that no set had before. */
