@@ -25,9 +25,14 @@ export function allocate(
   };
 }
 
-/** Octets of memory that belong to this generation alone. */
-export function generationOctets({ filter, slots, zoneSlots, heap }: ImageBuffers): number {
-  return filter.byteLength + slots.byteLength + zoneSlots.byteLength + heap.byteLength;
+/** Memory that belongs to this generation alone. */
+export function generationMemory({ filter, slots, zoneSlots, heap }: ImageBuffers): readonly SharedArrayBuffer[] {
+  return [filter, slots, zoneSlots, heap];
+}
+
+/** Octets of {@link generationMemory}. */
+export function generationOctets(buffers: ImageBuffers): number {
+  return generationMemory(buffers).reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
 export function powerOfTwo(least: number): number {

@@ -51,6 +51,8 @@ export interface WriterOptions {
   readonly heapWords?: number;
   readonly slots?: number;
   readonly zoneSlots?: number;
+  /** Called with buffers that nothing was written to yet. */
+  readonly onAllocate?: (buffers: ImageBuffers) => void;
   /** Origins and pools of load balancers whose states there is room for. */
   readonly states?: number;
   /** Words that the heap can have. */
@@ -90,14 +92,17 @@ export class ImageWriter {
   /** Heap words that belong to a zone, without the staged ones; all others are garbage. */
   private alive = 0;
   readonly room: HeapRoom;
+  private readonly onAllocate: (buffers: ImageBuffers) => void;
 
   constructor(options: WriterOptions) {
     const { seed, heapWords = 1 << 20, slots = 1 << 12, zoneSlots = 1 << 8, states = 1 << 12, mostWords } = options;
     this.room = heapRoom(mostWords);
+    this.onAllocate = options.onAllocate ?? (() => {});
     const words = Math.min(heapWords, this.room.small);
     const shared = (length: number): SharedArrayBuffer => new SharedArrayBuffer(length * 4);
     const lasting = { seed, control: shared(Control.length), states: shared(states) };
     const buffers = allocate(1, lasting, words, slots, zoneSlots);
+    this.onAllocate(buffers);
     this.tables = new ImageTables(buffers);
     this.reader = new ImageReader(buffers);
     Atomics.store(this.reader.control, Control.zoneMinLabels, 127);
@@ -374,12 +379,14 @@ export class ImageWriter {
     for (const zone of this.zones.values()) nodes += zone.nodes;
     const words = this.inUse() + (room.words ?? 0);
     if (words > this.room.small) throw new ImageFull();
-    return allocate(
+    const buffers = allocate(
       generation,
       this.tables.buffers,
       Math.min(this.room.small, Math.max(1 << 20, words * 2)),
       powerOfTwo(nodes * 3),
       powerOfTwo((this.zones.size + (room.zones ?? 0)) * 3),
     );
+    this.onAllocate(buffers);
+    return buffers;
   }
 }

@@ -14,7 +14,8 @@ import { type Clock, steadyMs } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import { nameTurns } from '../base/long-turns.js';
 import { createSharedMemoryUse } from '../base/shared-memory.js';
-import { generationOctets } from '../image/buffers.js';
+import { generationMemory, generationOctets } from '../image/buffers.js';
+import type { ImageBuffers } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
 import { type ImageUsage, ImageWriter, type WriterOptions } from '../image/writer.js';
 import type { PlaceSource } from '../location/finder.js';
@@ -55,6 +56,8 @@ export interface PublisherOptions {
   readonly made?: MadeTable | undefined;
   /** Where addresses are; absent: nothing is known of it. */
   readonly places?: PlaceSource | undefined;
+  /** Called with memory of the image that nothing was written to yet, and that will be read at random. */
+  readonly onMemory?: ((memory: SharedArrayBuffer) => void) | undefined;
   /** Called when the published change advances, and when the loading or held zones change. */
   readonly onProgress?: (progress: Progress) => void;
 }
@@ -112,9 +115,12 @@ function roomFor(records: number, zones: number): Pick<WriterOptions, 'heapWords
  * zones exist but none could be loaded.
  */
 export function startPublisher(options: PublisherOptions): Publisher {
-  const { source, engine, observation, clock, log, seed } = options;
+  const { source, engine, observation, clock, log, seed, onMemory = () => {} } = options;
   const room = roomFor(source.servedRecords(), source.servedZones().length);
-  const writer = new ImageWriter({ seed, states: MOST_STATES, ...room });
+  const onAllocate = (buffers: ImageBuffers): void => {
+    for (const memory of generationMemory(buffers)) onMemory(memory);
+  };
+  const writer = new ImageWriter({ seed, states: MOST_STATES, ...room, onAllocate });
   if (options.places) writer.setPlaces(options.places);
   const follower = createFollower({ source, writer, clock, log });
   const ports = new Set<MessagePort>();

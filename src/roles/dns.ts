@@ -12,6 +12,7 @@ import type { Settings } from '../config/schema.js';
 import type { Listener } from '../egress/own-listeners.js';
 import { type Progress, type Publisher, startPublisher } from '../publish/publisher.js';
 import { createZoneSource } from '../publish/source.js';
+
 import { type DnsServers, startDnsServers, udpThreads } from '../server/start.js';
 import type { AnswerTransfer } from '../server/stream-connection.js';
 import type { TlsCredentials } from '../server/tls.js';
@@ -23,6 +24,7 @@ import { type Acknowledger, type AnsweredChanges, startAcknowledger } from './pr
 import { servingSettings } from './process/control-base.js';
 import { DNS_PORT } from './process/dns-port.js';
 import type { DnsListener, DnsReport, DnsStatus } from './process/ipc.js';
+import { loadLargePages } from './process/large-pages.js';
 import { STATUS_PERIOD_MS } from './process/limits.js';
 import { tellListeners } from './process/listening.js';
 import { readPlaces, watchPlaces } from './process/places.js';
@@ -75,7 +77,7 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
     const { keyNames, secondaryNames } = transfers;
     const engine = { ...engineOptions, keyNames, secondaryNames, signingTime: compact.signingTime };
     const observation = observationOf(settings, 1 + udpThreads(settings.dnsWorkers, settings.dnsXdp));
-    const publishing = publish(options, engine, compact.made, observation, store, onProgress);
+    const publishing = await publish(options, engine, compact.made, observation, store, onProgress);
     const publisher = lifecycle.own('publisher', publishing, (part) => part.close());
     const ends = watchPlaces(settings, (places) => publisher.setPlaces(places), clock, log);
     lifecycle.own('places of addresses', ends, (end) => end());
@@ -133,20 +135,21 @@ function watchCertificate(
   onReload(() => renew(readTlsFiles(settings)!.credentials));
 }
 
-function publish(
+async function publish(
   { settings, clock, log }: DnsOptions,
   engine: EngineSettings,
   made: MadeTable,
   observation: Observation | undefined,
   store: Store,
   onProgress: (progress: Progress) => void,
-): Publisher {
+): Promise<Publisher> {
   return startPublisher({
     source: createZoneSource(store, servingSettings(settings, store), settings.region),
     engine,
     made,
     observation,
     places: readPlaces(settings),
+    onMemory: await loadLargePages(),
     clock,
     log,
     seed: Buffer.from(systemRandom.bytes(4)).readUInt32LE(),

@@ -53,6 +53,7 @@ export const Linux = {
   MAP_SHARED: 1,
   MAP_ANONYMOUS: 0x20,
   MAP_POPULATE: 0x8000,
+  MADV_HUGEPAGE: 14,
 } as const;
 
 /** Numbers of system calls that the C library does not wrap. */
@@ -71,6 +72,7 @@ export interface DatagramCalls {
 }
 
 export interface Syscalls extends DatagramCalls, SchedulingCalls {
+  addressOf(buffer: ArrayBuffer | SharedArrayBuffer): number;
   socket(domain: number, type: number, protocol: number): number;
   bind(fd: number, address: number, length: number): number;
   getsockname(fd: number, address: number, length: number): number;
@@ -83,6 +85,7 @@ export interface Syscalls extends DatagramCalls, SchedulingCalls {
   /** The address of the mapping; a number above 2^48 on failure. */
   mmap(address: number, length: number, protection: number, flags: number, fd: number, offset: number): number;
   munmap(address: number, length: number): number;
+  madvise(address: number, length: number, advice: number): number;
   bpf(command: number, attributes: number, length: number): number;
   /** Memory that this process has mapped. It must not be used when it is mapped no more. */
   viewOf(address: number, length: number): ArrayBuffer;
@@ -143,6 +146,7 @@ export async function loadSyscalls(): Promise<Syscalls> {
       sendto: libc.func('long sendto(int, uintptr_t, unsigned long, int, uintptr_t, uint32_t)'),
       mmap: (...mapping) => Number(mmap(...mapping)),
       munmap: libc.func('int munmap(uintptr_t, unsigned long)'),
+      madvise: libc.func('int madvise(uintptr_t, unsigned long, int)'),
       bpf: (command, attributes, length) => Number(syscall(numbers.bpf, command, attributes, length, 0)),
       schedGetattr: (thread, attributes, length, flags) =>
         Number(syscall(numbers.schedGetattr, thread, attributes, length, flags)),

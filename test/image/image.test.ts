@@ -10,8 +10,8 @@ import { Transport } from '../../src/answer/transport.js';
 import { Type } from '../../src/dns/codes.js';
 import { parseName } from '../../src/dns/name.js';
 import type { RRset } from '../../src/dns/rr.js';
-import { Control } from '../../src/image/layout.js';
-import { ImageWriter } from '../../src/image/writer.js';
+import { Control, type ImageBuffers } from '../../src/image/layout.js';
+import { ImageWriter, type WriterOptions } from '../../src/image/writer.js';
 import { soaRRsets } from '../../src/zone/derive/soa.js';
 import { failAt } from '../support/failing-memory.js';
 
@@ -31,7 +31,7 @@ const a = (last: number): RRset => ({ type: Type.a, ttl: 300, rdatas: [Uint8Arra
 const cname = (target: string): RRset => ({ type: Type.cname, ttl: 300, rdatas: [parseName(target)] });
 const node = (owner: string, ...rrsets: RRset[]) => ({ owner: parseName(owner), apex: APEX, rrsets });
 
-function newZone(options = { seed: 7 }): { writer: ImageWriter; zone: number } {
+function newZone(options: WriterOptions = { seed: 7 }): { writer: ImageWriter; zone: number } {
   const writer = new ImageWriter(options);
   const zone = writer.beginZone(APEX);
   writer.loadNode(zone, node('example.', ...SOA));
@@ -269,4 +269,23 @@ t.test('a new generation that cannot be delivered is not used', async (t) => {
   t.ok(posted[0]! > 2, 'the number of the one before is not used again');
   t.equal(generation(), posted.at(-1));
   t.equal(ask(writer, 'www.example.').last, 2);
+});
+
+t.test('new buffers are shown before anything is in them', (t) => {
+  const shown: number[] = [];
+  const onAllocate = ({ generation, heap, slots, filter, zoneSlots }: ImageBuffers): void => {
+    for (const memory of [heap, slots, filter, zoneSlots]) {
+      t.ok(
+        new Int32Array(memory).every((word) => word === 0),
+        'nothing is in it',
+      );
+    }
+    shown.push(generation);
+  };
+  const { writer, zone } = newZone({ seed: 7, slots: 256, onAllocate });
+  for (let i = 0; i < 200; i++) writer.putNode(zone, node(`n${i}.example.`, a(i)));
+  writer.commit();
+  t.strictSame(shown, [1, 2]);
+  t.equal(ask(writer, 'n199.example.').last, 199);
+  t.end();
 });
