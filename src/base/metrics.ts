@@ -40,12 +40,14 @@ export interface Histogram {
   samples(): MetricSample[];
 }
 
+const NO_LABELS: Readonly<Record<string, string>> = {};
+
 /** `bounds`: the upper limits of the buckets, in ascending order. */
 export function createHistogram(name: string, help: string, bounds: readonly number[]): Histogram {
   const series = new Map<string, { labels: Readonly<Record<string, string>>; buckets: number[]; sum: number }>();
   return {
-    observe(value, labels = {}) {
-      const key = JSON.stringify(labels);
+    observe(value, labels = NO_LABELS) {
+      const key = labels === NO_LABELS ? '' : JSON.stringify(labels);
       let one = series.get(key);
       if (!one) series.set(key, (one = { labels, buckets: new Array<number>(bounds.length + 1).fill(0), sum: 0 }));
       const bucket = bounds.findIndex((bound) => value <= bound);

@@ -71,11 +71,6 @@ export class TurnClass<Item> {
     this.holders = isLast ? new Set() : NONE.holders;
   }
 
-  /** This class and those around it. */
-  *path(): Generator<TurnClass<Item>> {
-    for (let at: TurnClass<Item> | undefined = this; at; at = at.outer) yield at;
-  }
-
   /** All who wait. */
   *all(): Generator<Item> {
     yield* this.items;
@@ -181,7 +176,7 @@ export class ClassedQueue<Item> {
 
   add(at: TurnClass<Item>, item: Item): void {
     at.items.add(item);
-    for (const one of at.path()) {
+    for (let one: TurnClass<Item> | undefined = at; one; one = one.outer) {
       one.waiting++;
       one.outer?.wanting.add(one);
     }
@@ -190,7 +185,7 @@ export class ClassedQueue<Item> {
   /** False: it waits no longer. */
   remove(at: TurnClass<Item>, item: Item): boolean {
     if (!at.items.delete(item)) return false;
-    for (const one of at.path()) {
+    for (let one: TurnClass<Item> | undefined = at; one; one = one.outer) {
       one.waiting--;
       if (one.waiting === 0) one.outer?.wanting.delete(one);
     }
@@ -213,7 +208,8 @@ export class ClassedQueue<Item> {
   inTheWay(at: TurnClass<Item>): Item | undefined {
     const { root } = this;
     if (root.waiting < root.bounds.waiting) return undefined;
-    const own = [...at.path()].at(-2)!;
+    let own = at;
+    while (own.outer?.outer) own = own.outer;
     const [first] = root.fullest(own.waiting + 1)?.items ?? [];
     return first;
   }

@@ -46,15 +46,23 @@ interface Asked {
 
 /** The values of the fields that always select; empty for nearly all requests. */
 export function alwaysSelecting({ host, authority, fields }: Asked): string {
+  const last = known.get(fields);
+  if (last?.host === host && last.authority === authority) return last.text;
   // Origins write the port and the final dot, which the key leaves out, into redirects.
   const own = authority === host || authority.toLowerCase() === host ? '' : `host:${authority}\n`;
-  let text = known.get(fields);
-  if (text === undefined) known.set(fields, (text = selectingText(fields)));
-  return own + text;
+  const joined = own + selectingText(fields);
+  // What is compared with others each time is to be one piece.
+  const text = joined === '' ? '' : detachedText(joined);
+  known.set(fields, { host, authority, text });
+  return text;
+}
+
+interface Selecting extends Pick<Asked, 'host' | 'authority'> {
+  readonly text: string;
 }
 
 /** Requests with the same fields, octet for octet, share one object. */
-const known = new WeakMap<HeaderFields, string>();
+const known = new WeakMap<HeaderFields, Selecting>();
 
 function selectingText(fields: HeaderFields): string {
   let text = '';
