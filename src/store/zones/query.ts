@@ -3,7 +3,7 @@
  * `match`.
  */
 
-import { theValue } from '../columns.js';
+import { theValue, valueOrZero } from '../columns.js';
 import { type Condition, defineTextFunctions, joinConditions, matchAnyOf, matchIds, matchText } from '../condition.js';
 import type { SqlValue, Store } from '../driver.js';
 import { findZone, type ZoneRow, type ZoneStatus, type ZoneType } from './zones.js';
@@ -56,14 +56,13 @@ export function selectZones(store: Store, selection: ZoneSelection): { rows: Zon
   const { accounts, besides = [], zones, types, match, conditions, order, direction, limit, offset } = selection;
   const all: Condition[] = [matchAnyOf('z.type', types)];
   if (accounts) {
-    const own = inAccounts(matchIds('id', accounts));
+    const own = accounts.length === 1 ? matchAccount(accounts[0]!) : inAccounts(matchIds('id', accounts));
     all.push(besides.length === 0 ? own : joinConditions('any', [own, matchIds('z.id', besides)]));
   }
   if (zones) all.push(matchIds('z.id', zones));
   if (conditions.length > 0) all.push(joinConditions(match, conditions));
   const { sql, params } = joinConditions('all', all);
-  const isEverything = all.length === 1 && isListed(types);
-  const total = isEverything ? countListed(store) : count(store, sql, params);
+  const total = countAtOnce(store, selection) ?? count(store, sql, params);
   const length = Math.min(limit, total - offset);
   if (length <= 0) return { rows: [], total };
   const [column, from] = [ORDER_COLUMNS[order], order.startsWith('account.') ? WITH_ACCOUNT : FROM];
@@ -85,14 +84,26 @@ function count(store: Store, sql: string, params: readonly SqlValue[]): number {
   return store.prepareTuples<SqlValue[], [number]>(`SELECT count(*) ${FROM} WHERE ${sql}`).get(...params)![0];
 }
 
-/** All but internal ones. */
-function isListed(types: readonly ZoneType[]): boolean {
-  return LISTED_TYPES.every((type) => types.includes(type)) && !types.includes('internal');
+/** The number of all zones, or of all of an account, but internal ones; undefined for other selections. */
+function countAtOnce(
+  store: Store,
+  { accounts, besides = [], zones, types, conditions }: ZoneSelection,
+): number | undefined {
+  const isListed = LISTED_TYPES.every((type) => types.includes(type)) && !types.includes('internal');
+  if (!isListed || zones || besides.length > 0 || conditions.length > 0) return undefined;
+  if (!accounts) return countListed(store);
+  return accounts.length === 1 ? countListedOf(store, accounts[0]!) : undefined;
 }
 
 /** SQLite counts all rows of a table without reading them; an index has the internal ones. */
 const countListed = theValue<[], number>(
   "SELECT (SELECT count(*) FROM zones) - (SELECT count(*) FROM zones WHERE type = 'internal')",
+);
+
+/** Triggers count the zones of each account. The plus: by the index of internal zones. */
+const countListedOf = valueOrZero<[account: Uint8Array]>(
+  `SELECT used - (SELECT count(*) FROM zones WHERE type = 'internal' AND +account = u.account)
+   FROM account_usage AS u WHERE account = (SELECT seq FROM accounts WHERE id = ?) AND kind = 'zones'`,
 );
 
 /** Zones of the matching accounts. */
@@ -105,7 +116,8 @@ export function matchStatuses(statuses: readonly ZoneStatus[]): Condition {
 }
 
 export function matchAccount(id: Uint8Array): Condition {
-  return inAccounts(matchAnyOf('id', [id]));
+  // Equal to one, so that an index has the order.
+  return { sql: 'z.account = (SELECT seq FROM accounts WHERE id = ?)', params: [id] };
 }
 
 export function matchName(subject: 'zone' | 'account', operator: NameOperator, value: string): Condition {

@@ -24,6 +24,7 @@ import {
   findZoneByName,
   getZone,
   listZones,
+  type ZoneOrder,
   type ZoneQuery,
 } from '../../../src/control/zones/zones.js';
 import { changesAfter, lastChange } from '../../../src/store/log/changes.js';
@@ -131,7 +132,8 @@ t.test('list', async (t) => {
 });
 
 t.test('pages behind pages are the list, from whichever end they are read', async (t) => {
-  const { ctx } = await startControl(t);
+  const { ctx: operator } = await startControl(t);
+  let ctx = operator;
   const ids: string[] = [];
   for (let i = 0; i < 13; i++) {
     const { id } = await createZone(ctx, {
@@ -143,16 +145,16 @@ t.test('pages behind pages are the list, from whichever end they are read', asyn
     const { seq } = requireZone(ctx, id);
     if (i % 4 === 3) await ctx.store.write(() => updateZone(ctx.store, seq, { type: 'internal' }));
   }
-  const compare = async (totalCount: number): Promise<void> => {
-    for (const order of ['name', 'account.name'] as const) {
+  const compare = async (totalCount: number, orders: readonly ZoneOrder[] = ['name']): Promise<void> => {
+    for (const order of orders) {
       for (const direction of ['asc', 'desc'] as const) {
         for (const types of [undefined, ['internal'] as const, ['full', 'internal'] as const]) {
           const query = { order, direction, ...(types && { types }) };
           const all = await listZones(ctx, { ...query, perPage: 50 });
           if (!types) t.equal(all.totalCount, totalCount);
           const found = [];
-          for (let page = 1; (page - 1) * 3 < all.totalCount; page++) {
-            found.push(...(await listZones(ctx, { ...query, page, perPage: 3 })).items);
+          for (let page = 1; (page - 1) * 4 < all.totalCount; page++) {
+            found.push(...(await listZones(ctx, { ...query, page, perPage: 4 })).items);
           }
           t.strictSame(found, all.items, `${order} ${direction} ${types ?? 'all types'}`);
         }
@@ -165,6 +167,20 @@ t.test('pages behind pages are the list, from whichever end they are read', asyn
   };
   for (const id of [ids[3]!, ids[4]!, ids[6]!]) await deleteZone(ctx, id);
   await compare(8);
+  const other = await createAccount(ctx, { name: 'Other' });
+  const [own] = (await listAccounts(ctx, {})).items.filter(({ id }) => id !== other.id);
+  for (let i = 0; i < 6; i++) await createZone(ctx, { name: `other${i}.example`, account: other.id });
+  await compare(14, ['name', 'account.name']);
+  const actor = { ...ctx.actor, superAdministrator: false };
+  for (const [ids, count] of [
+    [[own!.id], 8],
+    [[other.id], 6],
+    [[own!.id, other.id], 14],
+    [[], 0],
+  ] as const) {
+    ctx = { ...operator, actor: { ...actor, accountIds: ids } };
+    await compare(count);
+  }
 });
 
 t.test('edit and delete', async (t) => {
