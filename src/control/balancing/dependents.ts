@@ -6,7 +6,7 @@
  * to see the pools as they were, is tried again later, and keeps no other one waiting.
  */
 import { fromHex, toHex } from '../../base/bytes.js';
-import { messageOf } from '../../base/errors.js';
+import { AppError, messageOf } from '../../base/errors.js';
 import { betweenWrites } from '../../base/slices.js';
 import { backoffMs, type JobKind, LeaseLost } from '../../jobs/kind.js';
 import { schedule } from '../../jobs/schedule.js';
@@ -61,18 +61,38 @@ const MOST_TEXT = 500;
 export type ReachedBalancers = Map<number, LoadBalancerRow>;
 
 /**
- * Call before pools change. `changes`: whether their settings do; otherwise it is their monitors. {@link reachBalancers} must follow
- * the write. `reached`: of the same write, if it calls this several times.
+ * Commits a change of pools of an account (store number), for which `work` calls {@link noteBalancersOfPools}, and brings it to their
+ * load balancers.
+ */
+export async function commitAndReach<Value>(
+  ctx: Context,
+  account: number,
+  work: (draft: Draft, reached: ReachedBalancers | undefined) => Value,
+): Promise<Value> {
+  // So that no load balancer stays behind where pools change all the time.
+  await reachBalancers(ctx, account);
+  const committed = await commit(ctx, (draft) => work(draft, new Map())).catch((error: unknown) => {
+    if (!(error instanceof AppError) || error.status !== 503 || isOfStore(error)) throw error;
+    // One of few load balancers cannot be signed: the change comes to the others without it.
+    return commit(ctx, (draft) => work(draft, undefined));
+  });
+  await reachBalancers(ctx, account);
+  return committed.value;
+}
+
+/**
+ * Call before pools change. `changes`: whether their settings do; otherwise it is their monitors. `reached`: of the same write;
+ * undefined: all come later.
  */
 export function noteBalancersOfPools(
   ctx: Context,
   draft: Draft,
   pools: readonly PoolRow[],
   changes: 'settings' | 'monitors',
-  reached: ReachedBalancers = new Map(),
+  reached: ReachedBalancers | undefined,
 ): void {
   const { store, clock } = ctx;
-  const few = fewBalancersOf(store, pools, reached);
+  const few = reached && fewBalancersOf(store, pools, reached);
   if (few) {
     for (const row of few) noteBalancer(draft, row);
     for (const row of few) reached.set(row.seq, row);

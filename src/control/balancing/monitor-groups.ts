@@ -20,7 +20,7 @@ import type { Context } from '../kernel/context.js';
 import { requireRoomFor } from '../rules/quotas.js';
 import { membersOfRow, momentAfter, newId, requireGroup, requireMonitorOf } from './access.js';
 import { patched, requireText, settable } from './check.js';
-import { noteBalancersOfPools, reachBalancers } from './dependents.js';
+import { commitAndReach, noteBalancersOfPools } from './dependents.js';
 import { invalid } from './errors.js';
 import { type BalancingItem, itemOf } from './item.js';
 import { requireProbeRoom } from './limits.js';
@@ -92,15 +92,14 @@ async function change(
   read: (stored: Members) => Members,
 ): Promise<BalancingItem> {
   const { account } = requireGroup(ctx, accountId, groupId);
-  await reachBalancers(ctx, account);
-  const { value } = await commit(ctx, (draft) => {
+  return commitAndReach(ctx, account, (draft, reached) => {
     const { store } = ctx;
     const row = requireGroup(ctx, accountId, groupId);
     const stored = membersOfRow(row);
     const known = memberOr<readonly StoredGroupMember[]>(stored, 'members', []);
     const after = readGroup(ctx, draft, row.account, read(stored), known);
     const pools = poolsOfMonitorGroup(store, row.seq);
-    if (pools.length > 0) noteBalancersOfPools(ctx, draft, pools, 'monitors');
+    if (pools.length > 0) noteBalancersOfPools(ctx, draft, pools, 'monitors', reached);
     const before = groupItem(row);
     const gone = monitorsOfGroup(store, row.seq).filter(({ seq }) => !after.monitors.includes(seq));
     for (const monitor of gone) for (const pool of pools) forgetMonitorOf(store, pool.seq, monitor.seq);
@@ -113,8 +112,6 @@ async function change(
     });
     return item;
   });
-  await reachBalancers(ctx, account);
-  return value;
 }
 
 /** What is stored. `known`: the members that it had: they keep when they were added. */

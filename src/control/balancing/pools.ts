@@ -24,7 +24,7 @@ import type { Context } from '../kernel/context.js';
 import { requireRoomFor } from '../rules/quotas.js';
 import { membersOfRow, momentAfter, newId, requireGroupOf, requireMonitorOf, requirePool } from './access.js';
 import { hostOf, patched, settable } from './check.js';
-import { noteBalancersOfPools, type ReachedBalancers, reachBalancers } from './dependents.js';
+import { commitAndReach, noteBalancersOfPools, type ReachedBalancers } from './dependents.js';
 import { invalid } from './errors.js';
 import { type BalancingItem, itemOf } from './item.js';
 import { requireFewOriginsAround, requireProbeRoom } from './limits.js';
@@ -86,16 +86,13 @@ export async function editPools(ctx: Context, accountId: string, input: Members)
   const items: BalancingItem[] = [];
   for (let at = 0; at < ids.length; at += POOLS_AT_ONCE) {
     const some = ids.slice(at, at + POOLS_AT_ONCE);
-    await reachBalancers(ctx, account);
-    const { value } = await commit(ctx, (draft) => {
+    const changed = await commitAndReach(ctx, account, (draft, reached) => {
       const rows = some.flatMap((id) => findPoolById(ctx.store, Buffer.from(id, 'hex')) ?? []);
       const read = (stored: Members): Members => patched(stored, input, NULLABLE_OF_POOL);
-      const reached: ReachedBalancers = new Map();
       return rows.map((row) => change(ctx, draft, row, read, reached));
     });
-    items.push(...value);
+    items.push(...changed);
   }
-  await reachBalancers(ctx, account);
   return items;
 }
 
@@ -118,12 +115,10 @@ async function changeOne(
   poolId: string,
   read: (stored: Members) => Members,
 ): Promise<BalancingItem> {
-  // So that no load balancer stays behind where pools change all the time.
   const { account } = requirePool(ctx, accountId, poolId);
-  await reachBalancers(ctx, account);
-  const { value } = await commit(ctx, (draft) => change(ctx, draft, requirePool(ctx, accountId, poolId), read));
-  await reachBalancers(ctx, account);
-  return value;
+  return commitAndReach(ctx, account, (draft, reached) =>
+    change(ctx, draft, requirePool(ctx, accountId, poolId), read, reached),
+  );
 }
 
 function change(
@@ -131,7 +126,7 @@ function change(
   draft: Draft,
   row: PoolRow,
   read: (stored: Members) => Members,
-  reached?: ReachedBalancers,
+  reached: ReachedBalancers | undefined,
 ): BalancingItem {
   const { store } = ctx;
   const values = readPool(ctx, draft, row.account, read(membersOfRow(row)), row);
