@@ -216,6 +216,25 @@ t.test('explain, records and searches show nothing of A’s zone to a claim of t
   t.notMatch((await b('GET', '/overview')).text, /victim\.test/);
 });
 
+t.test('nobody asks origins in the name of others with a claim alone', async (t) => {
+  const { b, claim, createZone, account } = await startWorld(t, { activation: 'auto' });
+  await createZone('victim.test');
+  await claim('victim.test');
+  await claim('below.victim.test');
+  await claim('own.test');
+  const pool = async (Host: string) => {
+    const origins = [{ name: 'o', address: '203.0.113.44', header: { Host: [Host] } }];
+    const made = await b('POST', `/accounts/${account}/load_balancers/pools`, {
+      name: Host.replace(/\W/g, '-'),
+      origins,
+    });
+    return made.status;
+  };
+  t.equal(await pool('www.victim.test'), 400);
+  t.equal(await pool('www.below.victim.test'), 400);
+  t.equal(await pool('www.own.test'), 200);
+});
+
 t.test('what happens to a name is told to both accounts', async (t) => {
   const delegations = new Map<string, readonly string[]>();
   const world = await startWorld(t, { activation: 'auto', findDelegation: async (name) => delegations.get(name) });

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Members, memberOr } from '../../balancing/members.js';
 import { familiesOf, poolOf, type StoredOrigin } from '../../balancing/pool.js';
 import { toHex } from '../../base/bytes.js';
+import { isProven, isProvenByOthers, zonesOfOthersAt } from '../../serving/name-owner.js';
 import { monitorsOfGroup } from '../../store/balancing/monitor-groups.js';
 import { forgetMonitorOf, forgetOrigin } from '../../store/balancing/origin-states.js';
 import {
@@ -225,11 +226,21 @@ function requireOwnHost(store: Store, account: number, { header }: StoredOrigin,
   const host = header?.Host?.[0];
   const name = host === undefined ? undefined : hostOf(host);
   if (name === undefined) return;
-  const labels = name.split('.');
-  const isOwn = labels.some((_, i) =>
-    zonesOfName(store, labels.slice(i).join('.')).some((zone) => zone.account === account && zone.status !== 'moved'),
-  );
-  if (!isOwn) throw invalid(`origin header Host ${name} is not in a zone of the account`, at);
+  if (!isOfAccount(store, name, account)) {
+    throw invalid(`origin header Host ${name} is not in a zone of the account`, at);
+  }
+}
+
+/** Whether a host lies in a zone of the account, and in none that another account has proven to be its own. */
+function isOfAccount(store: Store, host: string, account: number): boolean {
+  const labels = host.split('.');
+  for (const i of labels.keys()) {
+    const name = labels.slice(i).join('.');
+    if (zonesOfOthersAt(store, { name, account }).some(isProven)) return false;
+    const own = zonesOfName(store, name).find((zone) => zone.account === account && zone.status !== 'moved');
+    if (own) return isProven(own) || !isProvenByOthers(store, { name, account });
+  }
+  return false;
 }
 
 /** What its owner should know. */
