@@ -91,19 +91,20 @@ function countAtOnce(
 ): number | undefined {
   const isListed = LISTED_TYPES.every((type) => types.includes(type)) && !types.includes('internal');
   if (!isListed || zones || besides.length > 0 || conditions.length > 0) return undefined;
-  if (!accounts) return countListed(store);
-  return accounts.length === 1 ? countListedOf(store, accounts[0]!) : undefined;
+  const internal = countInternal(store);
+  if (!accounts) return countAll(store) - internal;
+  return accounts.length === 1 && internal === 0 ? countOf(store, accounts[0]!) : undefined;
 }
 
-/** SQLite counts all rows of a table without reading them; an index has the internal ones. */
-const countListed = theValue<[], number>(
-  "SELECT (SELECT count(*) FROM zones) - (SELECT count(*) FROM zones WHERE type = 'internal')",
-);
+/** SQLite counts all rows of a table without reading them. */
+const countAll = theValue<[], number>('SELECT count(*) FROM zones');
 
-/** Triggers count the zones of each account. The plus: by the index of internal zones. */
-const countListedOf = valueOrZero<[account: Uint8Array]>(
-  `SELECT used - (SELECT count(*) FROM zones WHERE type = 'internal' AND +account = u.account)
-   FROM account_usage AS u WHERE account = (SELECT seq FROM accounts WHERE id = ?) AND kind = 'zones'`,
+/** An index has no others. */
+const countInternal = theValue<[], number>("SELECT count(*) FROM zones WHERE type = 'internal'");
+
+/** Triggers count the zones of each account. */
+const countOf = valueOrZero<[account: Uint8Array]>(
+  "SELECT used FROM account_usage WHERE account = (SELECT seq FROM accounts WHERE id = ?) AND kind = 'zones'",
 );
 
 /** Zones of the matching accounts. */

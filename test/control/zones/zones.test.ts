@@ -181,6 +181,10 @@ t.test('pages behind pages are the list, from whichever end they are read', asyn
     ctx = { ...operator, actor: { ...actor, accountIds: ids } };
     await compare(count);
   }
+  ctx = operator;
+  for (const { id } of (await listZones(ctx, { types: ['internal'] })).items) await deleteZone(ctx, id);
+  ctx = { ...operator, actor: { ...actor, accountIds: [own!.id] } };
+  await compare(8);
 });
 
 t.test('edit and delete', async (t) => {
