@@ -87,10 +87,12 @@ export async function withControl<Result>(
   work: (context: Context, settings: Settings, unlock: Unlock, vaultOf: VaultOf) => Promise<Result>,
   without: 'refuse' | 'initialise' = 'refuse',
 ): Promise<Result> {
-  // Like the process that edits, because that waits while this one writes.
-  standBack(Steps.edit, 'process');
   const loaded = loadCommandSettings(command, environment);
   const { settings } = loaded;
+  // The nodes of a cluster take every write one after the other.
+  const isAlone = (): boolean => settings.cluster === undefined && readRunning(settings.dataDir) === undefined;
+  // Like the process that edits, because that waits while this one writes; alone, nobody does.
+  if (!isAlone()) standBack(Steps.edit, 'process');
   if (without === 'refuse') findDataDirectory(settings.dataDir);
   else prepareDataDirectory(settings.dataDir);
   const clock = new SystemClock();
@@ -101,8 +103,7 @@ export async function withControl<Result>(
     // The change log and signatures must fit what the server serves, which may have other settings than this command.
     const base = {
       ...own,
-      // The nodes of a cluster take every write one after the other.
-      isAlone: () => settings.cluster === undefined && readRunning(settings.dataDir) === undefined,
+      isAlone,
       settings: { ...own.settings, ...lastServingSettings(store) },
       secretAccessKeys: secretAccessKeysOfCommand(loaded, store),
     };

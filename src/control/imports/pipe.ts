@@ -18,6 +18,8 @@ export interface ThreadData {
   readonly port: MessagePort;
   readonly flow: Int32Array;
   readonly order: ImportOrder;
+  /** Whether others come first when the processors are busy. */
+  readonly standsBack: boolean;
 }
 
 export interface ThreadFailure {
@@ -33,11 +35,14 @@ export type ThreadMessage =
   | { readonly end: ImportEnd }
   | { readonly failure: ThreadFailure };
 
-/** Like readImport, but on its own thread. */
-export async function* readImportOnThread(order: ImportOrder): AsyncGenerator<ImportBatch, ImportEnd> {
+/** Like readImport, but on its own thread. `standsBack`: others come first when the processors are busy. */
+export async function* readImportOnThread(
+  order: ImportOrder,
+  standsBack = true,
+): AsyncGenerator<ImportBatch, ImportEnd> {
   const { port1, port2 } = new MessageChannel();
   const flow = new Int32Array(new SharedArrayBuffer(4));
-  const workerData: ThreadData = { port: port2, flow, order };
+  const workerData: ThreadData = { port: port2, flow, order, standsBack };
   const transferList = [port2, ...ownBufferOf(order)];
   const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData, transferList });
   const messages = queueOf(port1, worker);

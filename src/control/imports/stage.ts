@@ -157,7 +157,7 @@ async function stageInTurn(
 ): Promise<Staged> {
   const staging = await beginStaging(ctx);
   const { set } = staging;
-  const reading = isOnThread(order) ? readImportOnThread(order) : readImport(order);
+  const reading = isOnThread(order) ? readImportOnThread(order, !ctx.isAlone?.()) : readImport(order);
   try {
     const count = { records: 0, rows: 0 };
     let waiting: PackedRows[] = [];

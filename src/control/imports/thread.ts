@@ -5,10 +5,10 @@ import { Steps, standBack } from '../../base/process/scheduling.js';
 import { CONSUMED, MOST_WAITING, type ThreadData, type ThreadMessage } from './pipe.js';
 import { readImport } from './reader.js';
 
-const { port, flow, order } = workerData as ThreadData;
+const { port, flow, order, standsBack } = workerData as ThreadData;
 let posted = 0;
 
-standBack(Steps.background, 'thread');
+if (standsBack) standBack(Steps.background, 'thread');
 
 function post(message: ThreadMessage, transfer: ArrayBuffer[] = []): void {
   port.postMessage(message, transfer);
