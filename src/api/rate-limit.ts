@@ -4,7 +4,7 @@
  */
 import type { FastifyRequest } from 'fastify';
 import { type Clock, steadyMs } from '../base/clock.js';
-import { ownTurn } from '../control/guard/turn-of.js';
+import { ownTurn } from '../control/guard/actor.js';
 
 const WINDOW_SECONDS = 300;
 /** An account has as many requests as so many tokens, however many it has. */

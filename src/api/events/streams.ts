@@ -16,9 +16,8 @@ import {
   type SeenEvent,
 } from '../../control/access/visible-events.js';
 import { parseId } from '../../control/guard/access.js';
-import type { Actor } from '../../control/guard/actor.js';
+import { type Actor, ownTurn } from '../../control/guard/actor.js';
 import { isAlike } from '../../control/guard/decision.js';
-import { ownTurn } from '../../control/guard/turn-of.js';
 import type { ContextBase } from '../../control/kernel/context.js';
 import { lacksSecondFactor } from '../../sign-in/enforcement.js';
 import { networkOf } from '../../sign-in/limits.js';

@@ -34,6 +34,11 @@ export interface Actor {
   readonly keyName?: string;
 }
 
+/** The turn of an actor's work that is about no account more than about others. */
+export function ownTurn({ accountIds, userId, kind }: Actor): string {
+  return accountIds[0] ?? (userId === '' ? kind : userId);
+}
+
 /** The operator at the machine's command line, who may do everything. */
 export const OPERATOR: Actor = {
   userId: '',

@@ -3,17 +3,12 @@ import { toHex } from '../../base/bytes.js';
 import { findAccount } from '../../store/access/accounts.js';
 import { findZoneById } from '../../store/zones/zones.js';
 import { type Asked, parseId } from './access.js';
-import type { Actor } from './actor.js';
+import { ownTurn } from './actor.js';
 
 /** What a request is about: identifiers as the client wrote them, of what there may not be. */
 export interface Place {
   readonly zoneId?: string | undefined;
   readonly accountId?: string | undefined;
-}
-
-/** The turn of an actor's work that is about no account more than about others. */
-export function ownTurn({ accountIds, userId, kind }: Actor): string {
-  return accountIds[0] ?? (userId === '' ? kind : userId);
 }
 
 /**

@@ -18,7 +18,7 @@ import { turnSamples } from '../../base/turns.js';
 import { perStore, type Store } from '../../store/driver.js';
 import { LogUnavailable, mayHaveWritten } from '../../store/failures.js';
 import { requireWriter } from '../guard/access.js';
-import { ownTurn } from '../guard/turn-of.js';
+import { ownTurn } from '../guard/actor.js';
 import type { Context } from './context.js';
 import { type Draft, openDraft } from './draft.js';
 import { runAndCompare } from './dry-run.js';

@@ -5,7 +5,6 @@
 
 import { hasRow } from '../columns.js';
 import { perStore, type Store } from '../driver.js';
-import { hasHeldBalancers } from './held-balancers.js';
 import type { LoadBalancerRow } from './load-balancers.js';
 import type { PoolRow } from './pools.js';
 
@@ -88,6 +87,8 @@ export function keepEarlierPool(store: Store, pool: number, settings: string | u
   forgetUnseen.run(pool);
 }
 
+const hasAny = hasRow<[account: number]>('SELECT 1 FROM earlier_pools WHERE account = ? LIMIT 1');
+
 /** Whether load balancers of an account (store number) that are not held may see pools as they were. */
 export const hasEarlierPools = hasRow<[account: number]>(
   'SELECT 1 FROM earlier_pools WHERE account = ? AND after_balancer < last_balancer LIMIT 1',
@@ -107,7 +108,8 @@ export function showPoolsUpTo(store: Store, account: number, balancer: number): 
 export function endEarlierPools(store: Store, account: number): void {
   const { end, endForOthers, forgetUnseenOf } = statements(store);
   end.run(account);
-  if (!hasHeldBalancers(store, account)) return;
+  // What is left is for those that are held.
+  if (!hasAny(store, account)) return;
   endForOthers.run(account);
   forgetUnseenOf.run(account);
 }
