@@ -1,7 +1,8 @@
 /** Members, roles, groups and invitations over HTTP: the forms of v4, and what strangers could try. */
 import t, { type Test } from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
-import { requiresTwoFactor } from '../../src/store/access/accounts.js';
+import { findAccountById, requiresTwoFactor } from '../../src/store/access/accounts.js';
+import { countInvitationsSince } from '../../src/store/access/invitations.js';
 import { findUserByEmail } from '../../src/store/access/users.js';
 import { install } from './installation.js';
 
@@ -122,6 +123,19 @@ t.test('an account that adds a user of others unasked takes nothing from the use
   });
   t.strictSame(misfits, []);
 });
+
+t.test(
+  'invitations that are withdrawn count as well, because each may make a user, and all accounts share these',
+  async (t) => {
+    const { head, account, store } = await team(t);
+    const { seq } = findAccountById(store, Buffer.from(account, 'hex'))!;
+    for (const email of ['a@example.org', 'b@example.org']) {
+      const { result } = await head(POST, '~/members', { email, roles: [DNS] });
+      t.match(await head(DELETE, `~/members/${result.id}`), { status: 200 });
+    }
+    t.equal(countInvitationsSince(store, seq, 0), 2);
+  },
+);
 
 t.test('what is refused', async (t) => {
   const { head, as, token, misfits, account } = await team(t);

@@ -3,7 +3,7 @@ import { toHex } from '../../base/bytes.js';
 import { makeId } from '../../base/random.js';
 import type { AccountRow } from '../../store/access/accounts.js';
 import { hasSecondFactor } from '../../store/access/factors.js';
-import { dropOpenInvitation, openInvitationOf } from '../../store/access/invitations.js';
+import { dropOpenInvitation, openInvitationOf, withdrawInvitation } from '../../store/access/invitations.js';
 import { keysOfUser } from '../../store/access/keys.js';
 import { plainAddress } from '../../store/access/mail-address.js';
 import {
@@ -250,7 +250,7 @@ export async function removeMember(ctx: Context, accountId: string, memberId: st
 export function endMembership(ctx: Context, draft: Draft, row: MemberRow): void {
   const event = { account: row.account, id: row.id, name: emailOf(ctx, row), before: described(row) };
   keepingAdministrator(ctx.store, row.account, () => removeMemberRow(ctx.store, row.seq));
-  dropOpenInvitation(ctx.store, row.id);
+  withdrawInvitation(ctx.store, row.id, draft.now);
   draft.event({ kind: 'member.remove', ...event });
 }
 

@@ -22,6 +22,9 @@ const statements = perStore((store) => ({
   insert: store.prepare<SqlValue[]>(
     'INSERT INTO invitations (id, account, user, member, invited_by, invited_at, expires_at, status) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
   ),
+  withdraw: store.prepare<[now: number, member: Uint8Array]>(
+    "UPDATE invitations SET expires_at = min(expires_at, ?) WHERE member = ? AND status = 'pending'",
+  ),
   settle: store.prepare<[status: string, seq: number]>('UPDATE invitations SET status = ? WHERE seq = ?'),
 }));
 
@@ -54,6 +57,11 @@ export function settleInvitation(store: Store, seq: number, status: 'accepted' |
 export const dropOpenInvitation = runs<[member: Uint8Array]>(
   "DELETE FROM invitations WHERE member = ? AND status = 'pending'",
 );
+
+/** Withdrawn with its member, it is over but not forgotten: each of a day counts. */
+export function withdrawInvitation(store: Store, member: Uint8Array, now: number): void {
+  statements(store).withdraw.run(now, member);
+}
 
 /** Forgets old invitations of members who have gone. */
 export const dropOldInvitations = runs<[account: number, before: number]>(
