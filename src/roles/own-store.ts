@@ -24,7 +24,7 @@ export interface OwnStore {
   readonly zoneKeys: ZoneKeys;
   /** In a cluster. */
   readonly member: ClusterMember | undefined;
-  /** Has these called after each commit of this process. */
+  /** Has these called after each commit of this process, unless it has written nothing but objects. */
   onCommit(run: readonly (() => void)[]): void;
 }
 
@@ -40,14 +40,15 @@ export async function openOwnStore(
   lifecycle.own('lock', lockDataDirectory(settings.dataDir, 'adminLock'), (part) => part.release());
   const afterCommit: (() => void)[] = [];
   let note = (): void => {};
-  const onCommit = (): void => {
+  const onCommit = (isFollowed: boolean): void => {
+    if (!isFollowed) return;
     note();
     for (const run of afterCommit) run();
   };
   const member =
     settings.cluster === undefined
       ? undefined
-      : await joinCluster({ ...options, role: 'all', onCommit, onDiverged }, settings.cluster);
+      : await joinCluster({ ...options, role: 'all', onCommit: () => onCommit(true), onDiverged }, settings.cluster);
   const opened = member?.store ?? openStore(settings.dataDir, { onCommit, makeRoom: () => giveUpSpare(options) });
   const store = lifecycle.own('store', opened, (part) => closeStore(part, log));
   if (member) lifecycle.own('replica', member, (part) => part.stop());

@@ -1,5 +1,5 @@
 /** The file of a database: made if it is missing, and how a handle uses it. */
-import { closeSync, existsSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import type Database from 'better-sqlite3';
 import { makeDirectories } from '../base/directories.js';
 import { UserError } from '../base/errors.js';
@@ -53,4 +53,9 @@ export function preparePath(dataDir: string, path: string, readonly: boolean): v
       'Check that it is a directory and that this user may write to it.',
     );
   }
+}
+
+/** Octets of the database file on disk, including its write-ahead log; 0 in memory. */
+export function storeSize({ path: file }: { readonly path: string }): number {
+  return [file, `${file}-wal`].reduce((sum, path) => sum + (existsSync(path) ? statSync(path).size : 0), 0);
 }

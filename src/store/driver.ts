@@ -2,7 +2,6 @@
  * SQLite behind a small interface: opening, pragmas, prepared statements, transactions, typed failures. Everything
  * except `write` is synchronous; a handle belongs to one thread.
  */
-import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { type Clock, SystemClock } from '../base/clock.js';
@@ -17,7 +16,7 @@ import { reuseLog } from './reused-log.js';
 import type { SqlValue } from './sql-value.js';
 import { guard, openFailure } from './sqlite-failure.js';
 import { StateNumber, watchCommits } from './state/state-number.js';
-import { type Activity, plannedOnce, readingStatement, type Statement, wrapStatement } from './statement.js';
+import { newActivity, plannedOnce, readingStatement, type Statement, wrapStatement } from './statement.js';
 
 export { StoreBusy, StoreCorrupt, StoreFull } from './failures.js';
 export type { SqlValue } from './sql-value.js';
@@ -108,8 +107,11 @@ export interface OpenOptions {
    * transaction.
    */
   readonly writer?: (store: Store) => Store['write'];
-  /** Called after each write of this handle that was committed. */
-  readonly onCommit?: () => void;
+  /**
+   * Called after each write of this handle that was committed. `isFollowed`: whether it has written anything but objects of buckets and
+   * their bodies, which nobody looks for after commits.
+   */
+  readonly onCommit?: (isFollowed: boolean) => void;
   /** Called when a write found the disk full. True: there is some room now, and it runs again. */
   readonly makeRoom?: () => boolean;
   /** Milliseconds that a statement waits for another process's write lock. */
@@ -152,7 +154,7 @@ class SqliteStore implements Store {
   readonly write: Store['write'];
   private readonly onCommit: OpenOptions['onCommit'];
   private readonly makeRoom: OpenOptions['makeRoom'];
-  private readonly activity: Activity = { writing: false, recording: undefined, writes: 0, iterations: 0 };
+  private readonly activity = newActivity();
   private readonly replayer = new Replayer((sql) => this.prepare(sql));
   private readonly logger: WriteLogger;
   private readonly begin: Statement<[], unknown>;
@@ -242,7 +244,10 @@ class SqliteStore implements Store {
     // A migration may also change how the schema describes a table.
     this.database.unsafeMode(true);
     try {
-      return this.immediate(() => work((sql) => guard(() => this.database.exec(sql))));
+      return this.immediate(() => {
+        this.activity.isFollowed = true;
+        return work((sql) => guard(() => this.database.exec(sql)));
+      });
     } finally {
       this.database.unsafeMode(false);
     }
@@ -270,9 +275,10 @@ class SqliteStore implements Store {
   private immediate<T>(work: () => T, timeoutMs?: number): T {
     this.beginWithin(timeoutMs);
     this.activity.writing = true;
+    this.activity.isFollowed = false;
     const result = this.finish(work);
     this.states.committed();
-    this.onCommit?.();
+    this.onCommit?.(this.activity.isFollowed);
     return result;
   }
 
@@ -377,12 +383,6 @@ class SqliteStore implements Store {
   close(): void {
     if (this.database.open) guard(() => this.database.close());
   }
-}
-
-/** Octets of the database file on disk, including its write-ahead log; 0 in memory. */
-export function storeSize(store: Store): number {
-  if (store.path === IN_MEMORY) return 0;
-  return [store.path, `${store.path}-wal`].reduce((sum, path) => sum + (existsSync(path) ? statSync(path).size : 0), 0);
 }
 
 /**

@@ -16,7 +16,7 @@ const MOST_PART = 0.5;
 
 interface Room {
   readonly makeRoom?: () => boolean;
-  readonly onCommit?: () => void;
+  readonly onCommit?: (isFollowed: boolean) => void;
 }
 
 /** The same options for a database that uses its log again before a write is refused. */
@@ -54,9 +54,9 @@ export function reuseLog<Options extends Room>(database: Database.Database, path
       const hasRoom = makeRoom();
       return copy() || hasRoom;
     },
-    onCommit: () => {
+    onCommit: (isFollowed) => {
       if (isKept) copy();
-      onCommit?.();
+      onCommit?.(isFollowed);
     },
   };
 }

@@ -27,8 +27,14 @@ export interface Activity {
   recording: Recording | undefined;
   /** Statements that write, so far. */
   writes: number;
+  /** Whether the transaction has written something that others look for after commits ({@link OF_OBJECTS}). */
+  isFollowed: boolean;
   /** Iterations that have begun and not ended: until then, the handle sees no later commit of others. */
   iterations: number;
+}
+
+export function newActivity(): Activity {
+  return { writing: false, recording: undefined, writes: 0, isFollowed: false, iterations: 0 };
 }
 
 /**
@@ -39,6 +45,12 @@ const CHANGES_ROWS = /^(?:INSERT|UPDATE|DELETE)\b/;
 
 /** Writes to tables that are not the same on all copies (log/write-log.ts). */
 const OF_THIS_COPY = /\bwrite_log/;
+
+/**
+ * Writes of objects and their bodies, which nobody looks for after commits: they are read when somebody asks for them, and what is to be
+ * done because of them is a job, a row of another table.
+ */
+const OF_OBJECTS = /^(?:INSERT INTO|UPDATE|DELETE FROM) (?:objects|object_contents|uploads|parts|blob_garbage)\b/;
 
 /** Reads when it has no value, although SQLite reports that it may write. */
 const JOURNAL_MODE = 'PRAGMA journal_mode';
@@ -119,6 +131,7 @@ function writingStatement<Params extends readonly SqlValue[], Row>(
   const sql = inner.source;
   if (!changesRows(sql)) throw new Error(`A statement that writes begins with INSERT, UPDATE or DELETE: ${sql}`);
   const isRecorded = !OF_THIS_COPY.test(sql);
+  const isFollowed = !OF_OBJECTS.test(sql);
   const refuse = (): never => {
     throw new Error(`A writing statement returns no rows; use run: ${sql}`);
   };
@@ -126,6 +139,7 @@ function writingStatement<Params extends readonly SqlValue[], Row>(
     run(...params) {
       if (!activity.writing) throw new Error(`A writing statement was run outside of Store.write: ${sql}`);
       activity.writes++;
+      activity.isFollowed ||= isFollowed;
       try {
         const result = inner.run(...params) as RunResult;
         // A statement that changes no rows here changes none on any copy.

@@ -21,9 +21,10 @@ import { UserError } from '../../src/base/errors.js';
 import { makeId } from '../../src/base/random.js';
 import { ownerKeyOf, parseName } from '../../src/dns/name.js';
 import { allAccounts, insertAccount } from '../../src/store/access/accounts.js';
+import { storeSize } from '../../src/store/database-file.js';
 import { putSignatures, signaturesOfZone } from '../../src/store/dnssec/signatures.js';
 import { insertDnssecZone } from '../../src/store/dnssec/zones.js';
-import { DATABASE_FILE, IN_MEMORY, openStore, type Store, storeSize } from '../../src/store/driver.js';
+import { DATABASE_FILE, IN_MEMORY, openStore, type Store } from '../../src/store/driver.js';
 import { StoreBusy, StoreConflict, StoreFull } from '../../src/store/failures.js';
 import {
   appendChange,
@@ -37,6 +38,8 @@ import {
 } from '../../src/store/log/changes.js';
 import { putMeta } from '../../src/store/meta.js';
 import { migrate, requireSchema } from '../../src/store/migrate.js';
+import { insertBucket } from '../../src/store/objects/buckets.js';
+import { insertObject, removeObject } from '../../src/store/objects/objects.js';
 import { hasDescendants, insertRecord, type NewRecordRow, rdataKeyOf } from '../../src/store/records/records.js';
 import { storedRows, storedRowsOfOwner } from '../../src/store/records/stored-rows.js';
 import { findLostChanges, findNotedLoss, followNewestChange } from '../../src/store/state/newest-change.js';
@@ -396,6 +399,51 @@ t.test('the change log', async (t) => {
   );
   const [longest] = changesAfter(store, append('rrs', owners) - 1, 1);
   t.same(rrsOfChange(store, longest!), owners, 'long owner keys');
+});
+
+t.test('nobody is told of commits that wrote only objects', async (t) => {
+  const told: boolean[] = [];
+  const store = openStore(temporaryDirectory(t), { onCommit: (isFollowed) => told.push(isFollowed) });
+  t.teardown(() => store.close());
+  migrate(store, clock, random);
+  t.ok(told.length > 0 && told.every(Boolean), 'migrations');
+  const owner = { id: makeId(1, random), name: 'Main', type: 'standard', created_at: 1 } as const;
+  const usual = { jurisdiction: 'default', location: null, storage_class: 'Standard', created_at: 1 } as const;
+  const addBucket = (): number => insertBucket(store, { account: insertAccount(store, owner), name: 'b', ...usual });
+  const bucket = writeNow(store, addBucket);
+  const put = (key: string): number =>
+    insertObject(
+      store,
+      {
+        ...{
+          bucket,
+          key,
+          version: key,
+          size: 1,
+          md5: Buffer.alloc(16),
+          storage_class: 'Standard',
+          http_metadata: '{}',
+        },
+        ...{ custom_metadata: '{}', metadata_size: 0, uploaded_at: 1, blob: null, upload: null, parts: null },
+        ...{ checksum: null, crc32: null },
+      },
+      Buffer.of(1),
+    );
+  const outcome = async (work: () => unknown): Promise<boolean[]> => {
+    told.length = 0;
+    await store.write(work);
+    return told;
+  };
+  let first = 0;
+  t.same(await outcome(() => (first = put('a'))), [false]);
+  t.same(await outcome(() => removeObject(store, first)), [false]);
+  const both = (key: string): void => {
+    putMeta(store, 'first_run_done', 1);
+    put(key);
+  };
+  t.same(await outcome(() => both('b')), [true], 'an object and something else');
+  t.same(await outcome(() => put('c')), [false], 'each transaction begins anew');
+  t.same(await outcome(() => store.part(() => both('d'))), [true]);
 });
 
 t.test('a write-ahead log that is cut or removed is noticed', async (t) => {

@@ -13,7 +13,7 @@ import type { ContextBase } from '../../control/kernel/context.js';
 import { peerSamples } from '../../control/secondary/status.js';
 import { turnsOfTexts } from '../../control/templates/text-threads.js';
 import type { PasswordHashes } from '../../sign-in/hash.js';
-import { storeSize } from '../../store/driver.js';
+import { storeSize } from '../../store/database-file.js';
 
 export interface Measured {
   samples(): readonly MetricSample[] | Promise<readonly MetricSample[]>;
