@@ -159,3 +159,37 @@ export async function loadSyscalls(): Promise<Syscalls> {
     throw new SyscallsUnavailable(`koffi cannot be used: ${messageOf(error)}`);
   }
 }
+
+/** Waiting for several descriptors at once. */
+export interface Poll {
+  /** Waits until one of them is ready; returns how many are, 0 after that time, and less on an error. */
+  wait(limitMs: number): number;
+  /** Whether the last wait found it ready, by its place in the list. */
+  ready(index: number): boolean;
+}
+
+/**
+ * The kernel writes to them in each wait, and an address alone keeps no memory: what a loop does not use otherwise is collected while
+ * the loop runs. Each thread makes one, once.
+ */
+const kept: ArrayBuffer[] = [];
+
+/** Of struct pollfd, { int fd; short events, revents }. */
+export function createPoll(
+  { poll, addressOf }: Pick<DatagramCalls, 'poll'> & { addressOf(buffer: ArrayBuffer): number },
+  descriptors: readonly number[],
+): Poll {
+  const memory = new ArrayBuffer(Math.max(64, descriptors.length * 8));
+  kept.push(memory);
+  const words = new Int32Array(memory);
+  const shorts = new Int16Array(memory);
+  const address = addressOf(memory);
+  for (const [index, fd] of descriptors.entries()) {
+    words[index * 2] = fd;
+    shorts[index * 4 + 2] = Linux.POLLIN;
+  }
+  return {
+    wait: (limitMs) => poll(address, descriptors.length, limitMs),
+    ready: (index) => shorts[index * 4 + 3] !== 0,
+  };
+}

@@ -12,7 +12,7 @@ import { takeShortSlices } from '../base/process/scheduling.js';
 import { countLatency, isTimed } from './counters.js';
 import { answerBatch, copyDeferred, createDatagramBatch, receiveBatch, sendBatch } from './datagram-batch.js';
 import { dividesMessages, stopReceiving } from './datagram-socket.js';
-import { type DatagramCalls, Linux, loadSyscalls } from './syscalls.js';
+import { createPoll, Linux, loadSyscalls, type Poll } from './syscalls.js';
 import { Control, MOST_DEFERRED, RECEIVE_TIMEOUT_MS, REST_MS } from './udp-protocol.js';
 import { beginWorker } from './worker-thread.js';
 
@@ -42,24 +42,24 @@ data.port.close();
 parent.close();
 
 function serveOne(fd: number): void {
-  const wait = createPoll(calls, [fd, wake]);
+  const poll = createPoll(calls, [fd, wake]);
   let flags: number = Linux.MSG_WAITFORONE;
   while (Atomics.load(control, Control.stop) === 0) {
     // After a wait without queries, the thread only releases stale data.
-    flags = answerFrom(fd, flags) === 0 && wait.poll() <= 0 ? Linux.MSG_DONTWAIT : Linux.MSG_WAITFORONE;
+    flags = answerFrom(fd, flags) === 0 && rest(poll) <= 0 ? Linux.MSG_DONTWAIT : Linux.MSG_WAITFORONE;
   }
   answerLast(fd);
 }
 
 function serveSeveral(descriptors: readonly number[]): void {
-  const wait = createPoll(calls, [...descriptors, wake]);
+  const poll = createPoll(calls, [...descriptors, wake]);
   while (Atomics.load(control, Control.stop) === 0) {
-    if (wait.poll() <= 0) {
+    if (rest(poll) <= 0) {
       releaseUnused();
       continue;
     }
     for (let index = 0; index < descriptors.length; index++) {
-      if (wait.ready(index)) answerFrom(descriptors[index]!, Linux.MSG_DONTWAIT);
+      if (poll.ready(index)) answerFrom(descriptors[index]!, Linux.MSG_DONTWAIT);
     }
   }
   for (const fd of descriptors) answerLast(fd);
@@ -99,25 +99,9 @@ function deferQueries(fd: number): void {
   }
 }
 
-/** Waits on several sockets: struct pollfd is { int fd; short events, revents }. */
-function createPoll(
-  { poll, addressOf }: DatagramCalls & { addressOf(buffer: ArrayBuffer): number },
-  descriptors: readonly number[],
-): { poll(): number; ready(index: number): boolean } {
-  const memory = new ArrayBuffer(Math.max(64, descriptors.length * 8));
-  const words = new Int32Array(memory);
-  const shorts = new Int16Array(memory);
-  const address = addressOf(memory);
-  for (const [index, fd] of descriptors.entries()) {
-    words[index * 2] = fd;
-    shorts[index * 4 + 2] = Linux.POLLIN;
-  }
-  return {
-    poll() {
-      const restMs = shortRests > 0 ? RECEIVE_TIMEOUT_MS : REST_MS;
-      shortRests = Math.max(0, shortRests - 1);
-      return poll(address, descriptors.length, restMs);
-    },
-    ready: (index) => shorts[index * 4 + 3] !== 0,
-  };
+/** Waits for queries; returns what {@link Poll.wait} does. */
+function rest(poll: Poll): number {
+  const restMs = shortRests > 0 ? RECEIVE_TIMEOUT_MS : REST_MS;
+  shortRests = Math.max(0, shortRests - 1);
+  return poll.wait(restMs);
 }

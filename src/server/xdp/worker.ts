@@ -13,7 +13,7 @@ import { invariant } from '../../base/errors.js';
 import { printIP } from '../../base/ip.js';
 import { takeShortSlices } from '../../base/process/scheduling.js';
 import { Count, countLatency, isTimed } from '../counters.js';
-import { Linux, loadSyscalls } from '../syscalls.js';
+import { createPoll, Linux, loadSyscalls } from '../syscalls.js';
 import {
   Control,
   type DeferredAnswer,
@@ -89,17 +89,15 @@ const queues = places.queues.map(openPlace);
 const held = new Map<number, Held>();
 let tickets = 0;
 
-const pollMemory = new ArrayBuffer(Math.max(64, queues.length * 8));
-const pollAddress = calls.addressOf(pollMemory);
-for (const [i, { fd }] of queues.entries()) {
-  new Int32Array(pollMemory)[i * 2] = fd;
-  new Int16Array(pollMemory)[i * 4 + 2] = Linux.POLLIN;
-}
+const poll = createPoll(
+  calls,
+  queues.map(({ fd }) => fd),
+);
 
 for (const queue of queues) offerAll(queue);
 tell({ kind: 'serving' });
 while (Atomics.load(control, Control.stop) === 0) {
-  if (!serveAll()) calls.poll(pollAddress, queues.length, isHurried() ? SHORT_WAIT_MS : RECEIVE_TIMEOUT_MS);
+  if (!serveAll()) poll.wait(isHurried() ? SHORT_WAIT_MS : RECEIVE_TIMEOUT_MS);
   if (engine.isStale()) engine.refresh(data.port);
   if (held.size > 0) answerHeld();
 }
