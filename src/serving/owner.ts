@@ -122,6 +122,17 @@ export function writtenAtOwner({ facts }: ServingZone, { ownerKey, records }: St
   return writtenRRsets(facts, ownerKey, records);
 }
 
+/** The same with each of these lists of stored records in place of those that it has. */
+export function recordsWithRows(
+  store: Store,
+  zone: ServingZone,
+  ownerKey: Uint8Array,
+  lists: readonly (readonly StoredTuple[])[],
+): (readonly RecordFacts[])[] {
+  const facts = addedFacts(store, zone, ownerKey);
+  return lists.map((rows) => withAddedRecords(zone, { ownerKey, records: rows.map(recordFacts) }, facts));
+}
+
 function storedRecords(store: Store, { seq }: ServingZone, ownerKey: Uint8Array): RecordFacts[] {
   return storedRowsOfOwner(store, seq, ownerKey).map(recordFacts);
 }

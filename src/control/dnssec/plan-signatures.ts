@@ -1,83 +1,126 @@
 /**
  * The signatures that a write will need, made by threads before it, while others write. What a plan misses because the zone moves on,
- * the write makes itself.
+ * the write makes itself. Of edits, the plan also has the rows that the write stores, and what they change for resolvers.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { inSlices, nextSlice } from '../../base/slices.js';
 import { type KeyMaterial, openKey } from '../../dnssec/signing-key.js';
 import { recordsAtOwner } from '../../serving/owner.js';
-import { isSignedHere } from '../../serving/signing.js';
+import { isSignedHere, signingOfRow } from '../../serving/signing.js';
 import type { SignedOwner } from '../../serving/stored-signatures.js';
-import { servingZone, unsignedZone } from '../../serving/zone.js';
+import { type ServingZone, servingZone, unsignedZone } from '../../serving/zone.js';
 import type { DenialKind } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
 import { placeOfSet } from '../../store/records/places.js';
 import { openSnapshot } from '../../store/snapshot.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
-import type { OwnerAfter, SigningScope } from '../kernel/touched-zone.js';
+import type { SignedEdits } from '../kernel/participant.js';
+import type { OwnerAfter, PlannedSignatures, SigningScope } from '../kernel/touched-zone.js';
 import type { MadeSignatures } from '../kernel/zone-keys.js';
 import { partOf } from './sign-ahead.js';
 import { maintainsHashed, type SignedName, signHashedOf } from './signing/hashed-chain.js';
-import { signedUpTo, signInSteps } from './signing/sign-change.js';
+import { type SignedChange, signedUpTo, signInSteps } from './signing/sign-change.js';
 import { type PartEnd, signData } from './signing/sign-whole.js';
 import { allHashes, ownersOfDenialTtl } from './signing/sign-zone.js';
 import { planSignatures } from './signing/signatures.js';
-import { planRows } from './signing/signed-rows.js';
+import { type PlannedRows, planRows, rowsOfZone } from './signing/signed-rows.js';
 import { beginSigningZone, openSigningZone, type SigningZone } from './signing/signing-zone.js';
+import { wasPutBack } from './signing/times.js';
+import { basisOfSignatures } from './stage-signatures.js';
 
 /**
- * For edits of these owners. `row`: as the zone will be; `reader`: a handle that shows it so, and nothing that is written meanwhile.
- * `known`: what was made for an earlier plan. Undefined for a zone that is not signed here.
+ * For edits of these owners. `row`: as the zone will be; `reader`: a handle that shows nothing that is written meanwhile. `known`: what
+ * was made for an earlier plan. Undefined for a zone that is not signed here.
  */
-export function signEdits(
+export async function signEdits(
   ctx: Context,
   row: ZoneRow,
-  owners: Iterable<Uint8Array>,
+  owners: Iterable<OwnerAfter>,
   reader: Store,
   known: MadeSignatures | undefined,
-): Promise<MadeSignatures | undefined> {
-  return signOwners(ctx, row, { owners }, reader, known);
+): Promise<SignedEdits | undefined> {
+  const { clock, settings } = ctx;
+  const signed = await signOwners(ctx, row, () => owners, {}, reader, known);
+  if (!signed) return undefined;
+  const { signing, change, rows, made, isWhole } = signed;
+  const basis = isWhole ? basisOfRows(servingZone(reader, row, settings), signing) : undefined;
+  if (!basis) return { signatures: made, change: undefined };
+  change.store();
+  await inSlices(clock, rows.makeOctets());
+  const planned: PlannedSignatures = {
+    fits: (now) => isDeepStrictEqual(basisOfRows(servingZone(ctx.store, now, settings), signing), basis),
+    store() {
+      rows.storeIn(rowsOfZone(ctx.store, row.seq));
+      return signing.done;
+    },
+  };
+  return { signatures: made, change: { difference: change.difference, planned } };
+}
+
+/**
+ * What planned rows were made from, besides records and rows that do not change without a serial; undefined where a write has to
+ * find out what to store, because not all is signed that is served, or the clock was put back.
+ */
+function basisOfRows(zone: ServingZone, { times }: SigningZone): unknown {
+  const signing = signingOfRow(zone.signing?.row);
+  if (signing.kind !== 'here' || signing.phase !== 'signed') return undefined;
+  if ((signing.work !== undefined && signing.work !== 'walk') || wasPutBack(signing.row, times.now)) return undefined;
+  // Each write may move these on.
+  const { newest_inception, largest_ttl, modified_at, ...row } = signing.row;
+  return { row, signatures: basisOfSignatures(zone) };
 }
 
 /** For signatures that are made again, or for the first time in an existing chain. */
 export async function signAgain(ctx: Context, row: ZoneRow, scope: SigningScope): Promise<MadeSignatures | undefined> {
   const { store, close } = openSnapshot(ctx.store);
   try {
-    return await signOwners(ctx, row, scope, store, undefined);
+    const { owners = [], ...also } = scope;
+    const readAll = function* (zone: ServingZone): Generator<OwnerAfter> {
+      for (const ownerKey of owners) {
+        const standing = { ownerKey, records: recordsAtOwner(store, zone, ownerKey) };
+        yield { touched: { ownerKey, before: [], edited: true }, standing };
+      }
+    };
+    return (await signOwners(ctx, row, readAll, also, store, undefined))?.made;
   } finally {
     close();
   }
 }
 
-interface OwnersToSign extends Pick<SigningScope, 'hashes' | 'exact'> {
-  readonly owners?: Iterable<Uint8Array>;
+interface SignedOwners {
+  readonly signing: SigningZone;
+  readonly change: SignedChange;
+  /** Where the change stores its owners. */
+  readonly rows: PlannedRows;
+  readonly made: MadeSignatures;
+  /** Whether the change has all that the write will change. */
+  readonly isWhole: boolean;
 }
 
+/** `ownersOf`: the touched owners of the zone, as it will be served. */
 async function signOwners(
   ctx: Context,
   row: ZoneRow,
-  { owners = [], hashes = [], exact = false }: OwnersToSign,
+  ownersOf: (zone: ServingZone) => Iterable<OwnerAfter>,
+  { hashes = [], exact = false }: Pick<SigningScope, 'hashes' | 'exact'>,
   store: Store,
   known: MadeSignatures | undefined,
-): Promise<MadeSignatures | undefined> {
+): Promise<SignedOwners | undefined> {
   const { zoneKeys, clock, settings } = ctx;
   const zone = servingZone(store, row, settings);
   const signing = zoneKeys && openSigningZone({ ...ctx, store }, row, zone, exact);
   if (!signing) return undefined;
   const signatures = planSignatures(known);
-  const own = { ...signing, signatures, rows: planRows(store, row.seq) };
-  const readAll = function* (): Generator<OwnerAfter> {
-    for (const ownerKey of owners) {
-      const standing = { ownerKey, records: recordsAtOwner(store, own.zone, ownerKey) };
-      yield { touched: { ownerKey, before: [], edited: true }, standing };
-    }
-  };
+  const rows = planRows(store, row.seq);
+  const own = { ...signing, signatures, rows };
   const before = servingZone(store, findZone(store, row.seq) ?? row, settings);
   const denials = ownersOfDenialTtl(own, before, row.record_count);
   const also = denials === 'many' ? [] : denials;
   const options = { also, hashes: also.length > 0 ? allHashes(own) : hashes, ...signedUpTo(row, own) };
-  await inSlices(clock, signInSteps(own, readAll(), zone, options));
-  return signatures.fill(zoneKeys.threads);
+  const change = await inSlices(clock, signInSteps(own, ownersOf(own.zone), before, options));
+  const made = await signatures.fill(zoneKeys.threads);
+  return { signing: own, change, rows, made, isWhole: denials.length === 0 };
 }
 
 /** For a zone that is to be signed for the first time, with these keys. `set`: its records, if they are not its own yet. */

@@ -33,7 +33,7 @@ function requireSignedHere(zone: ServingZone): ServingZone {
  * What signatures are made from besides records: settings, keys, the kind of denial. A serial and the progress of jobs do not
  * count.
  */
-function basisOfSignatures({ facts, edge, hosts, hostAddresses, signing }: ServingZone): unknown {
+export function basisOfSignatures({ facts, edge, hosts, hostAddresses, signing }: ServingZone): unknown {
   const { denial, next_denial, multi_signer, delete_form, signals, iterations, salt, opt_out, phase } = signing!.row;
   const { serial: _, ...soa } = facts.soa;
   return {

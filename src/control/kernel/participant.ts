@@ -9,7 +9,7 @@ import type { Store } from '../../store/driver.js';
 import type { ChangedRR, ChangeKind } from '../../store/log/changes.js';
 import type { ZoneChange, ZoneRow } from '../../store/zones/zones.js';
 import type { RecordChange, RecordEdits } from './record-edits.js';
-import type { OwnerAfter, StagedSignatures, TouchedZone } from './touched-zone.js';
+import type { OwnerAfter, PlannedSignatures, StagedSignatures, TouchedZone } from './touched-zone.js';
 import type { MadeSignatures } from './zone-keys.js';
 
 /** A zone at the end of the write that touched it. */
@@ -35,6 +35,13 @@ export interface Addition {
 export interface ZoneEdits extends RecordEdits {
   setZone(seq: number, change: ZoneChange): void;
   noteZone(seq: number, kind: 'zone-replaced'): void;
+}
+
+/** Signatures that were made for edits before their write. */
+export interface SignedEdits {
+  readonly signatures: MadeSignatures;
+  /** What changes for resolvers, and what the write stores for it; undefined when it has to find that out itself. */
+  readonly change: { readonly difference: Difference; readonly planned: PlannedSignatures } | undefined;
 }
 
 export interface Participant<Context> {
@@ -66,16 +73,16 @@ export interface Participant<Context> {
     reader: Store,
   ): Promise<StagedSignatures | undefined>;
   /**
-   * Makes the signatures that edits of these owners will need; undefined when they need none. `row`: as the zone will be; `reader`: a
-   * handle that shows it so, and nothing that is written meanwhile; `known`: what was made for an earlier attempt.
+   * Makes the signatures that edits will need; undefined when they need none. `row`: as the zone will be; `owners`: all edited
+   * ones; `reader`: a handle that shows nothing that is written meanwhile; `known`: what was made for an earlier attempt.
    */
   sign?(
     ctx: Context,
     row: ZoneRow,
-    owners: Iterable<Uint8Array>,
+    owners: Iterable<OwnerAfter>,
     reader: Store,
     known: MadeSignatures | undefined,
-  ): Promise<MadeSignatures | undefined>;
+  ): Promise<SignedEdits | undefined>;
   /** Whether what was stored still fits the zone as it will be. Inside the write. */
   fits?(ctx: Context, row: ZoneRow, staged: StagedSignatures): boolean;
 }

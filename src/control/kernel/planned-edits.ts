@@ -145,13 +145,14 @@ async function planEdits<Value, Result>(
   const { entries } = plan;
   const changes = plan.changes();
   if (changes.length === 0) return { zone, value, entries, ready: undefined };
-  const replacement =
+  const found =
     (await planUnsignedEdits(ctx, zone, changes)) ??
     (await planSignedEdits(ctx, zone, changes, outdated?.replacement?.signatures));
-  const signatures = replacement ? undefined : await signPlannedEdits(ctx, zone, changes, outdated?.signatures);
+  const signed = found ? undefined : await signPlannedEdits(ctx, zone, changes, outdated?.signatures);
+  const replacement = found ?? signed?.replacement;
   const ready = await prepareEdits(ctx, zone, { changes, entries }, replacement !== undefined);
   return {
-    ...{ zone, value, entries: [], ready, replacement, signatures },
+    ...{ zone, value, entries: [], ready, replacement, signatures: signed?.signatures },
     giveUp: () => giveUpEdits(ctx, ready),
     ...(ready.staged && ready.staged.parts > 0 && { complete: () => tellStaged(ctx) }),
   };
@@ -184,7 +185,7 @@ export async function signPlanned(
   if (signatureState(zone) === 'none' || size <= FEW_EDITS) return undefined;
   const plan = openPlan(ctx, zone);
   await inSlices(ctx.clock, work(plan, zone));
-  return signPlannedEdits(ctx, zone, plan.changes(), known);
+  return (await signPlannedEdits(ctx, zone, plan.changes(), known))?.signatures;
 }
 
 function isSameState(a: ZoneRow, b: ZoneRow): boolean {

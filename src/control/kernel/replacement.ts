@@ -8,14 +8,22 @@ import { inSlices } from '../../base/slices.js';
 import { addDifference, type Difference, ownerText, rrsOf, type ServedRR } from '../../serving/difference.js';
 import { flattenedInZone } from '../../serving/flattened.js';
 import { hashedOwnerKey, servedHashedOwners } from '../../serving/hashed.js';
-import { servedOwners, servedWithRows } from '../../serving/owner.js';
+import {
+  carriedByRecords,
+  recordsAtOwner,
+  recordsWithRows,
+  type StandingOwner,
+  servedOwners,
+  servedWithRows,
+} from '../../serving/owner.js';
 import { ownersOfSettings } from '../../serving/settings-difference.js';
 import { isSignedHere } from '../../serving/signing.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
 import { signatureState } from '../../serving/zone-state.js';
 import type { Store } from '../../store/driver.js';
 import { MOST_CHANGED_RRS, MOST_CHANGED_SIGNED_RRS } from '../../store/log/changes.js';
-import { openPlannedRecords, openPlannedSnapshot, type PlannedRecords } from '../../store/records/past-records.js';
+import { isLinked } from '../../store/records/linked.js';
+import { openPlannedRecords, type PlannedRecords } from '../../store/records/past-records.js';
 import { placeOfSet } from '../../store/records/places.js';
 import type { NewRecordRow } from '../../store/records/records.js';
 import { type StoredTuple, storedRowsOfOwner, storedTuple } from '../../store/records/stored-rows.js';
@@ -24,7 +32,7 @@ import type { ZoneChange, ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from './context.js';
 import type { Participant } from './participant.js';
 import type { RecordChange } from './record-edits.js';
-import { MOST_COMPARED, type Replacement, type StagedSignatures } from './touched-zone.js';
+import { MOST_COMPARED, type OwnerAfter, type Replacement, type StagedSignatures } from './touched-zone.js';
 import type { MadeSignatures } from './zone-keys.js';
 
 /** Owners of an unsigned zone of which nobody is sure; with more, it is read anew by whoever serves it. */
@@ -85,7 +93,7 @@ export function stagedZone(
 }
 
 /** The signatures of fewer edits are not stored aside. */
-const FEW_STAGED = 300;
+const FEW_STAGED = 1000;
 /** In a zone with more than this many times as many records, reading the whole zone would cost more than it saves. */
 const MOST_TIMES = 10;
 
@@ -119,21 +127,42 @@ export async function planSignedEdits(
   }
 }
 
-/** Makes the signatures that edits of a zone will need, for which they are too few to be staged. */
+/** What was made before the write for edits of a signed zone. */
+interface SignedPlan {
+  readonly signatures: MadeSignatures;
+  /** Undefined when the write finds out itself what changes. */
+  readonly replacement: Replacement | undefined;
+}
+
+/**
+ * Makes the signatures that edits of a zone will need, for which they are too few to be staged. Undefined for a zone that needs
+ * none.
+ */
 export async function signPlannedEdits(
   ctx: Context,
   before: ZoneRow,
   changes: readonly RecordChange[],
   known: MadeSignatures | undefined,
-): Promise<MadeSignatures | undefined> {
+): Promise<SignedPlan | undefined> {
   if (!ctx.zoneKeys || signatureState(before) === 'none') return undefined;
-  const planned = openPlannedSnapshot(ctx.store, before);
+  const { store, close } = openSnapshot(ctx.store);
   try {
-    await inSlices(ctx.clock, planAll(planned, changes));
-    return await signerOf(ctx)?.sign?.(ctx, before, ownersOfChanges(changes), planned.store, known);
+    const zone = servingZone(store, before, ctx.settings);
+    const signed = await signerOf(ctx)?.sign?.(ctx, before, ownersOfChanges(store, zone, changes), store, known);
+    if (!signed) return undefined;
+    const { signatures, change } = signed;
+    // Linked records may lead to further edits in the write.
+    const isSure = !changes.some(isOfLinked);
+    return { signatures, replacement: change && isSure ? { before, ...change, ...NOTHING_STAGED } : undefined };
   } finally {
-    planned.close();
+    close();
   }
+}
+
+const NOTHING_STAGED: Pick<Replacement, 'unsure' | 'signatures'> = { unsure: [], signatures: undefined };
+
+function isOfLinked({ before, after }: RecordChange): boolean {
+  return (before !== undefined && isLinked(before)) || (after !== undefined && isLinked(after));
 }
 
 /**
@@ -151,10 +180,9 @@ export async function planUnsignedEdits(
   const zone = servingZone(store, before, settings);
   const difference: Difference = { removed: [], added: [] };
   const compareAll = function* (): Generator<undefined, void> {
-    for (const { ownerKey, gone, fresh } of owners.values()) {
-      const rows = storedRowsOfOwner(store, zone.seq, ownerKey);
-      const lists = [rows, [...withoutRows(rows, gone), ...fresh.map(storedTuple)]];
-      const [was, is] = servedWithRows(store, zone, ownerKey, lists).map(rrsOf);
+    for (const changed of owners.values()) {
+      const { ownerKey } = changed;
+      const [was, is] = servedWithRows(store, zone, ownerKey, rowsAround(store, zone, changed)).map(rrsOf);
       addDifference(difference, ownerKey, was!, is!);
       yield;
     }
@@ -185,6 +213,16 @@ function changesByOwner(changes: readonly RecordChange[]): ReadonlyMap<string, O
   return owners;
 }
 
+/** The stored records of an owner before and after the changes. */
+function rowsAround(
+  store: Store,
+  { seq }: ServingZone,
+  { ownerKey, gone, fresh }: OwnerChanges,
+): (readonly StoredTuple[])[] {
+  const rows = storedRowsOfOwner(store, seq, ownerKey);
+  return [rows, [...withoutRows(rows, gone), ...fresh.map(storedTuple)]];
+}
+
 /** An owner has no two records of one type with the same data. */
 function withoutRows(rows: readonly StoredTuple[], gone: readonly NewRecordRow[]): readonly StoredTuple[] {
   if (gone.length === 0) return rows;
@@ -192,8 +230,28 @@ function withoutRows(rows: readonly StoredTuple[], gone: readonly NewRecordRow[]
   return rows.filter(([, type, , , rdata]) => !keys.has(`${type} ${ownerText(rdata)}`));
 }
 
-function ownersOfChanges(changes: readonly RecordChange[]): readonly Uint8Array[] {
-  return [...changesByOwner(changes).values()].map(({ ownerKey }) => ownerKey);
+/** The owners of changes as they are served before, and with their records afterwards. */
+function* ownersOfChanges(
+  store: Store,
+  zone: ServingZone,
+  changes: readonly RecordChange[],
+): Generator<OwnerAfter, void> {
+  for (const changed of changesByOwner(changes).values()) {
+    const { ownerKey } = changed;
+    const [was, is] = recordsWithRows(store, zone, ownerKey, rowsAround(store, zone, changed));
+    yield ownerAfter(store, zone, { ownerKey, records: was! }, is!);
+  }
+}
+
+function ownerAfter(
+  store: Store,
+  zone: ServingZone,
+  was: StandingOwner,
+  records: StandingOwner['records'],
+): OwnerAfter {
+  const { ownerKey } = was;
+  const before = was.records.length === 0 ? [] : rrsOf(carriedByRecords(store, zone, was));
+  return { touched: { ownerKey, before, edited: true }, standing: { ownerKey, records } };
 }
 
 /** Makes the signatures that other settings of a zone will need, as far as it is known which. */
@@ -209,7 +267,13 @@ export async function signSettings(
     const [was, willBe] = [before, after].map((row) => servingZone(store, row, ctx.settings));
     const owners = ownersOfSettings(store, was!, willBe!, MOST_CHANGED_RRS) ?? [];
     const once = new Map(owners.map((ownerKey) => [ownerText(ownerKey), ownerKey]));
-    return await signerOf(ctx)?.sign?.(ctx, after, once.values(), store, undefined);
+    const readAll = function* (): Generator<OwnerAfter, void> {
+      for (const ownerKey of once.values()) {
+        const records = recordsAtOwner(store, was!, ownerKey);
+        yield ownerAfter(store, was!, { ownerKey, records }, recordsAtOwner(store, willBe!, ownerKey));
+      }
+    };
+    return (await signerOf(ctx)?.sign?.(ctx, after, readAll(), store, undefined))?.signatures;
   } finally {
     close();
   }
@@ -228,7 +292,8 @@ function* planAll(planned: PlannedRecords, changes: readonly RecordChange[]): Ge
 }
 
 /** Whether the write may use it. `after`: the zone's row as it will be. */
-export function mayReplace(ctx: Context, after: ZoneRow, { signatures }: Replacement): boolean {
+export function mayReplace(ctx: Context, after: ZoneRow, { signatures, planned }: Replacement): boolean {
+  if (planned && !planned.fits(after)) return false;
   return signatures === undefined || signerOf(ctx)?.fits?.(ctx, after, signatures) === true;
 }
 

@@ -82,6 +82,14 @@ export interface StagedSignatures {
   readonly basis: unknown;
 }
 
+/** Signatures that were made for edits before their write, which only stores them. */
+export interface PlannedSignatures {
+  /** Whether they fit the zone as it will be, inside the write that makes the edits. */
+  fits(row: ZoneRow): boolean;
+  /** Stores them, inside that write. Returns how many they are, and the largest TTL of what they sign. */
+  store(): { readonly signatures: number; readonly largestTtl: number };
+}
+
 /** What the replacement of all records of a zone, or of very many, changes, found out before the write. */
 export interface Replacement {
   /** The zone as it was then. */
@@ -95,6 +103,8 @@ export interface Replacement {
   readonly unsure: readonly Uint8Array[];
   /** The signatures of the new records. */
   readonly signatures: StagedSignatures | undefined;
+  /** The same of edits that are too few for that. */
+  readonly planned?: PlannedSignatures | undefined;
 }
 
 export interface SigningNote {

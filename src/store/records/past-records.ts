@@ -64,12 +64,6 @@ export function openPlannedRecords(store: Store, zone: ZoneRow): PlannedRecords 
   };
 }
 
-/** The same, without what others write meanwhile. */
-export function openPlannedSnapshot(store: Store, zone: ZoneRow): PlannedRecords {
-  const { store: reader, close, undo } = shadow(openSnapshot(store), zone);
-  return { store: reader, close, plan: (records) => undo(records.map(({ id, after }) => ({ id, was: after }))) };
-}
-
 function shadow(snapshot: Snapshot, { seq, record_set: set, record_count: count }: ZoneRow): PastRecords {
   const { store: reader } = snapshot;
   let past = count;

@@ -9,7 +9,7 @@ import { editDnsSettings } from '../../../src/control/zones/dns-settings.js';
 import { deleteZone } from '../../../src/control/zones/zones.js';
 import { flattenedInZone } from '../../../src/serving/flattened.js';
 import { servingZone } from '../../../src/serving/zone.js';
-import { openPlannedSnapshot } from '../../../src/store/records/past-records.js';
+import { openPlannedRecords } from '../../../src/store/records/past-records.js';
 import { findZoneByName } from '../../../src/store/zones/zones.js';
 import { startControl } from '../fixture.js';
 
@@ -106,7 +106,7 @@ t.test('planned edits are seen before they are made', async (t) => {
   const { zoneId } = await importZone(ctx, { source: { text: HEAD + ALIAS_TEXT }, origin: 'many.test' });
   await editDnsSettings(ctx, zoneId!, { flatten_all_cnames: true });
   const row = findZoneByName(ctx.store, 'many.test')!;
-  const planned = openPlannedSnapshot(ctx.store, row);
+  const planned = openPlannedRecords(ctx.store, row);
   t.teardown(() => planned.close());
   const { id } = ctx.store
     .prepare<[], { readonly id: Uint8Array }>("SELECT id FROM records WHERE name = 'c7.many.test'")

@@ -12,7 +12,7 @@ import { createRecord, getRecord, listRecords } from '../../../src/control/recor
 import { listHistory, readAsOf, restoreZone } from '../../../src/control/zones/history.js';
 import { createZone, getZone } from '../../../src/control/zones/zones.js';
 import { ownerText } from '../../../src/serving/difference.js';
-import { findDnssecZone } from '../../../src/store/dnssec/zones.js';
+import { findDnssecZone, updateDnssecZone } from '../../../src/store/dnssec/zones.js';
 import { openStore } from '../../../src/store/driver.js';
 import { LogUnavailable } from '../../../src/store/failures.js';
 import { nextJobAt } from '../../../src/store/jobs.js';
@@ -335,6 +335,86 @@ for (const denial of ['nsec', 'nsec3'] as const) {
     t.same(rowsOf(ctx, world.seq).sort(), after);
     const [edit] = (await listHistory(ctx, world.zoneId, {})).items;
     t.match(edit, { kind: 'records', diff: { complete: true } });
+  });
+}
+
+for (const denial of ['nsec', 'nsec3'] as const) {
+  t.test(`edits of a signed zone store what was signed before the write: ${denial}`, async (t) => {
+    const { ctx: plain } = await startControl(t);
+    const zoneKeys = await testZoneKeys(plain.store, plain.random);
+    let meanwhile: (() => Promise<unknown>) | undefined;
+    let plans = 0;
+    const sign: typeof zoneKeys.threads.sign = async (orders) => {
+      plans++;
+      const others = meanwhile;
+      meanwhile = undefined;
+      await others?.();
+      return zoneKeys.threads.sign(orders);
+    };
+    const ctx: Context = { ...plain, zoneKeys: { ...zoneKeys, threads: { ...zoneKeys.threads, sign } } };
+    const world = await addSignedZone(ctx, 'signed.test', denial);
+    const { zoneId, seq, apex } = world;
+    const set = signatureSetOf(ctx, world);
+    const check = async (when: string, wanted: number): Promise<void> => {
+      checkLog(world);
+      requireVerified(world, when);
+      t.equal(leftovers(ctx), 0, when);
+      t.equal(plans, wanted, `${when}: plans`);
+      plans = 0;
+      t.equal(signatureSetOf(ctx, world), set, 'the zone keeps its set of signatures');
+      t.match((await listHistory(ctx, zoneId, {})).items[0], { kind: 'records', diff: { complete: true } });
+    };
+    const idsOf = async (pattern: RegExp): Promise<string[]> => {
+      const { items } = await listRecords(ctx, zoneId, { perPage: 1000 });
+      return items.filter(({ name, type }) => pattern.test(`${type} ${name}`)).map(({ id }) => id);
+    };
+    const { version } = await getZone(ctx, zoneId);
+    const before = rowsOf(ctx, seq).sort();
+    plans = 0;
+    await applyBatch(ctx, zoneId, {
+      posts: [
+        // Before all other names, among them, and below each other.
+        ...addresses('a', MANY / 2),
+        ...addresses('n', MANY),
+        ...addresses('deep.n1.x', 20),
+        { type: 'A', name: '*.wild', content: '192.0.2.7' },
+        { type: 'TXT', name: '@', content: '"at the apex"' },
+        { type: 'CNAME', name: 'other', content: 'elsewhere.test' },
+        { type: 'NS', name: 'cut', content: 'ns.else.test' },
+      ],
+    });
+    await check('additions', 1);
+    const after = rowsOf(ctx, seq).sort();
+
+    // Neighbours that come meanwhile, and names that they hide.
+    meanwhile = () => createRecord(ctx, zoneId, { type: 'A', name: 'n10x', content: '192.0.2.9' });
+    const patches = (await idsOf(/^A n\d\d\./)).map((id) => ({ id, ttl: 120 }));
+    const deletes = (await idsOf(/^(A (a\d+|first\d|.*deep.*)|NS cut|CNAME alias)\./)).map((id) => ({ id }));
+    await applyBatch(ctx, zoneId, { patches, deletes });
+    await check('changes and deletions', 2);
+    t.equal(contentOf(ctx, seq, apex).filter((line) => line.startsWith('n10x.zone ')).length, 1);
+
+    await restoreZone(ctx, zoneId, `version:${version}`);
+    await check('restored', 1);
+    t.same(rowsOf(ctx, seq).sort(), before);
+    await restoreZone(ctx, zoneId, `version:${version + 1}`);
+    await check('and back', 1);
+    t.same(rowsOf(ctx, seq).sort(), after);
+
+    // The kind of denial changes before the write: what was made does not fit.
+    meanwhile = async () => {
+      await editDnssec(ctx, zoneId, { denial: denial === 'nsec' ? 'nsec3' : 'nsec' });
+      Object.assign(world, follow(ctx, apex));
+    };
+    await applyBatch(ctx, zoneId, { posts: addresses('late', MANY) });
+    requireVerified(world, 'the denial changed meanwhile');
+    checkLog(world);
+    plans = 0;
+    meanwhile = () => ctx.store.write(() => updateDnssecZone(ctx.store, seq, { walk: new Uint8Array(0) }));
+    await applyBatch(ctx, zoneId, { posts: addresses('last', MANY) });
+    t.equal(plans, 2, 'all is to be signed anew, which has no serial');
+    requireVerified(world, 'signing anew began meanwhile');
+    checkLog(world);
   });
 }
 

@@ -121,7 +121,7 @@ export function* signInSteps(
   if (upTo === undefined && maintainsNsec(signing)) yield* linkChain(change);
   const denials = upTo === undefined && maintainsHashed(signing) ? yield* changeHashedNames(change, hashes) : undefined;
   const apex = change.byText.get('')?.after ?? change.relinked.find(({ key }) => key.length === 0)?.after;
-  const difference = differenceOf(change, before.signing);
+  const difference = yield* differenceOf(change, before.signing);
   // Only what is served differs: both chains may be kept while one takes the place of the other.
   if (denials && before.denial?.kind === 'nsec3') {
     difference.removed.push(...denials.removed);
@@ -302,17 +302,22 @@ function storeAll({ signing, owners, relinked }: Change): void {
 }
 
 /** `before`: how the zone was signed; undefined when it was not. */
-function differenceOf({ signing, owners, relinked }: Change, before: ZoneSigning | undefined): Difference {
+function* differenceOf(
+  { signing, owners, relinked }: Change,
+  before: ZoneSigning | undefined,
+): Generator<undefined, Difference> {
   const difference: Difference = { removed: [], added: [] };
   for (const owner of owners) {
     const { key, served, stored, after } = owner;
     const attach = (how: ZoneSigning | undefined, signed: SignedOwner | undefined): ServedRR[] =>
       rrsOf({ ...served, rrsets: how ? withSignatures(how, served.rrsets, signed) : served.rrsets });
     addDifference(difference, key, owner.before ?? attach(before, stored), attach(signing.zone.signing, after));
+    yield;
   }
   if (signing.zone.denial?.kind === 'nsec3') return difference;
   for (const { key, stored, after } of relinked) {
     addDifference(difference, key, denialOf(stored), denialOf(after));
+    yield;
   }
   return difference;
 }

@@ -13,7 +13,7 @@ import type { ChangedRR } from '../../../store/log/changes.js';
 import type { ZoneRow } from '../../../store/zones/zones.js';
 import type { Context } from '../../kernel/context.js';
 import type { Addition, ZoneEnd } from '../../kernel/participant.js';
-import type { OwnerAfter, TouchedZone } from '../../kernel/touched-zone.js';
+import type { OwnerAfter, PlannedSignatures, TouchedZone } from '../../kernel/touched-zone.js';
 import { MOST_AT_ONCE, runSigningSoon } from '../../schedule/signing.js';
 import { APEX } from './chain.js';
 import { maintainsHashed } from './hashed-chain.js';
@@ -38,7 +38,8 @@ export function signZone(ctx: Context, { touched, row, zone, owners }: ZoneEnd):
   const wasAhead = wasPutBack(signing.row, signing.times.now);
   if (wasAhead || (touched.kind !== undefined && touched.kind !== 'rrs')) runSigningSoon(ctx, row);
   if (signatureState(row) !== 'served') return prepare(signing, row, touched, owners);
-  const staged = touched.replacement?.signatures;
+  const { signatures: staged, planned } = touched.replacement ?? {};
+  if (planned) return signPlanned(signing, planned, touched, owners);
   const given = staged && touched.complete ? giveSignatures(ctx, signing, staged) : undefined;
   return given ? signGiven(signing, given, touched, owners) : signServed(signing, row, touched, owners);
 }
@@ -58,6 +59,23 @@ function signGiven(
   const soa = apexBefore.sets.find(({ type }) => type === Type.soa);
   const sets = apex!.sets.filter(({ type }) => type !== Type.soa);
   return finishing(own, touched, { apex: { ...apex!, sets: soa ? withSet(sets, soa) : sets }, store }, difference);
+}
+
+/** The same of edits whose rows of signatures were made before. */
+function signPlanned(
+  signing: SigningZone,
+  planned: PlannedSignatures,
+  touched: TouchedZone,
+  owners: readonly OwnerAfter[],
+): Addition {
+  const { signatures, largestTtl } = planned.store();
+  const { done } = signing;
+  done.signatures += signatures;
+  done.largestTtl = Math.max(done.largestTtl, largestTtl);
+  const own = putOff(signing);
+  const { difference, apex, changesOthers, store } = signChange(own, owners, touched.serving, {});
+  if (changesOthers) touched.complete = false;
+  return finishing(own, touched, { apex, store }, difference);
 }
 
 interface PutOff extends SigningZone {
