@@ -92,6 +92,7 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['bodies of objects', '1,024', 'bucket/bodies/open-bodies.ts', 'MOST_BODIES = 1024'],
   ['bodies of objects', 'for 5 s', 'bucket/bodies/open-bodies.ts', 'LONGEST_WAIT_MS = 5000'],
   ['one HTTP connection in a turn', '32, 256', 'base/connections/in-turns.ts', 'REQUESTS_A_TURN = 32'],
+  ['connections that wait until', '4,096', 'base/connections/backlog.ts', 'BACKLOG = 4096'],
   ['one HTTP connection in a turn', '32, 256', 'base/connections/small-pieces.ts', 'PIECES_A_TURN = 256'],
   ['HTTP requests of all connections', '20,000', 'base/connections/in-turns.ts', 'MOST_WAITING = 20_000'],
   ['queries over one TCP or TLS connection', '128', 'server/stream-connection.ts', 'FRAMES_A_TURN = 128'],
@@ -129,7 +130,8 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'control/kernel/kept-turns.ts': 'its numbers are its callers’',
   'cluster/turn.ts': 'a node has the turn to write, docs/cluster.md',
   'cluster/postgres-log.ts': 'the same',
-  'edge/cache/pace.ts': 'pieces of bodies: all are sent, one after the other',
+  'bucket/local-store.ts': 'pieces of bodies: all are sent, one after the other',
+  'edge/cache/stage.ts': 'the same',
   'jobs/places.ts': '«jobs of one kind», by kind',
   'resolver/outside.ts': '«searches at parents», whose numbers are its callers’',
   'sign-in/hash.ts': 'docs/people.md',
@@ -150,7 +152,8 @@ const COUNTED: Readonly<Record<string, readonly string[] | string>> = {
   'control/kernel/kept-turns.ts': 'its callers count them',
   'control/records/scan.ts': 'nobody waits: 429',
   'control/templates/text-threads.ts': ['template-texts'],
-  'edge/cache/pace.ts': 'pieces of bodies that wait for no more than the others of one turn of the event loop',
+  'bucket/local-store.ts': 'pieces of bodies that wait for no more than the others of one turn of the event loop',
+  'edge/cache/stage.ts': 'the same',
   'edge/compress/thread-turns.ts': 'the same, of encoders',
   'edge/proxy/origin-places.ts': ['kind', 'kind-client'],
   'jobs/places.ts': ['job_kind', 'flattening'],
@@ -173,7 +176,7 @@ const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8'
   (file) => file.endsWith('.ts') && !file.startsWith('base/'),
 );
 const inTurns = files.filter((file) =>
-  /\b(createTurns|keptTurns|createTurnQueue|ClassedQueue|hasRoomFor)\b[<(]/.test(read(`src/${file}`)),
+  /\b(createTurns|keptTurns|createTurnQueue|createBodyPace|ClassedQueue|hasRoomFor)\b[<(]/.test(read(`src/${file}`)),
 );
 
 t.test('the tables say what the program does', async (t) => {

@@ -18,7 +18,12 @@ export interface Credentials {
 
 export interface SecureListener {
   readonly server: Server;
-  listen(place: { readonly host: string; readonly port: number; readonly exclusive: boolean }): Promise<void>;
+  listen(place: {
+    readonly host: string;
+    readonly port: number;
+    readonly exclusive: boolean;
+    readonly backlog?: number;
+  }): Promise<void>;
   /** Used for new connections. Throws for invalid credentials. */
   renew(credentials: Credentials): void;
   /** Resolves when the running requests are answered. */

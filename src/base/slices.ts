@@ -20,7 +20,7 @@ const PAUSE_MS = 4;
 const ALONE_MS = 100;
 
 /** Of all that wait for the returned function, so many go on in each later turn of the event loop. */
-export function fewInATurn(most: number): () => Promise<void> {
+function fewInATurn(most: number): () => Promise<void> {
   const waiting: (() => void)[] = [];
   const runNext = (): void => {
     for (const resolve of waiting.splice(0, most)) resolve();

@@ -5,6 +5,7 @@
  */
 
 import { dirname } from 'node:path';
+import { createBodyPace } from '../base/pace.js';
 import { lacksOpenFiles } from '../base/process/open-files.js';
 import { inWrites } from '../base/slices.js';
 import { ENDLESS_ROOM } from '../store/disk-room.js';
@@ -24,12 +25,13 @@ import {
 import { createBlobs } from './blobs.js';
 import { BodyDamaged } from './bodies/checked-body.js';
 import { createOpenBodies } from './bodies/open-bodies.js';
+import { inTurns } from './bodies/pieces.js';
 import { verifyShare } from './bodies/verify-round.js';
 import { deleteEach, deleteObjects } from './delete-objects.js';
 import { objectFailure } from './errors.js';
 import { objectItem } from './item.js';
 import { isObjectKey, type ObjectItem, type OpenObject, type PutOptions } from './object-store.js';
-import { nameOf, openBlob, openHeld, openInline } from './open-object.js';
+import { nameOf, openBlob, openHeld, openInline, openPieces } from './open-object.js';
 import {
   type Discard,
   GARBAGE_BATCH,
@@ -57,6 +59,8 @@ import type { UploadingStore } from './uploads/uploads.js';
 const MOST_INLINE_SHARED = 4096;
 /** How often opening is retried when the object is replaced between reading its row and opening its file. */
 const MOST_REPLACEMENTS = 100;
+/** Pieces of all bodies that are read in a turn of the event loop. */
+const PIECES_A_TURN = 8;
 /** Bodies that get a time before the clock is read again. */
 const NOTED_AT_ONCE = 200;
 /** Bodies of parts stay for so long after their object has gone: who reads it opens them one after the other. Milliseconds. */
@@ -74,6 +78,7 @@ export function createLocalStore(options: LocalStoreOptions): UploadingStore {
     disk: options.disk ?? ENDLESS_ROOM,
     openBodies: createOpenBodies(options.clock),
     held: createHeldObjects(store),
+    pace: createBodyPace(PIECES_A_TURN),
     dataDirectory: dirname(store.path),
     removed: new Set<string>(),
   };
@@ -177,7 +182,9 @@ async function openWithin(
       return undefined;
     }
     const close = (): Promise<void> => found.close().finally(release);
-    return { ...found, close };
+    const turn = (): Promise<void> => new Promise((resolve) => local.pace.wait(account, client, resolve));
+    // Of a body that nobody reads, octets are read until its connection is full.
+    return openPieces({ ...found, close }, (first, last) => inTurns(found.pieces(first, last), last - first + 1, turn));
   } catch (error) {
     release();
     throw lacksOpenFiles(error) ? objectFailure('tooManyOpen') : error;

@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
+import type { Pace } from '../base/pace.js';
 import type { Random } from '../base/random.js';
 import { requireRoomFor } from '../control/rules/quotas.js';
 import type { DiskRoom } from '../store/disk-room.js';
@@ -43,6 +44,8 @@ export interface LocalStore extends LocalStoreOptions {
   readonly most: number;
   readonly openBodies: OpenBodies;
   readonly held: HeldObjects;
+  /** For bodies that clients read. */
+  readonly pace: Pace;
   readonly disk: DiskRoom;
   readonly dataDirectory: string;
   /** Files that this process has removed and whose garbage notes still exist in the database. */

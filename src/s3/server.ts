@@ -29,7 +29,12 @@ export interface S3Server {
   readonly answerFirst: AnswerFirst;
   /** Rules for connections of such a listener. */
   readonly connection: { readonly limits: typeof LIMITS; readonly onClientError: typeof answerClientError };
-  listen(place: { readonly host: string; readonly port: number; readonly exclusive: boolean }): Promise<void>;
+  listen(place: {
+    readonly host: string;
+    readonly port: number;
+    readonly exclusive: boolean;
+    readonly backlog?: number;
+  }): Promise<void>;
   /** Resolves when the running requests are answered. */
   close(): Promise<void>;
 }

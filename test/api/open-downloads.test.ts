@@ -4,7 +4,7 @@ import t from 'tap';
 import { streamText } from '../../src/api/dns-records/transfer.js';
 import { requireStillPermitted } from '../../src/api/permission.js';
 import { silentLogger } from '../../src/base/log.js';
-import { authenticateToken } from '../../src/control/access/authentication.js';
+import { actorNow, authenticateToken } from '../../src/control/access/authentication.js';
 import { install } from './installation.js';
 
 t.test('a download ends with the right to read it', async (t) => {
@@ -49,4 +49,17 @@ t.test('a secret that was replaced permits nothing more, also to requests under 
   const rolled = await world.call('PUT', `/user/tokens/${found.key.id}/value`, {});
   t.equal(rolled.status, 200);
   t.throws(() => requireStillPermitted(world.base, request));
+});
+
+t.test('what is kept of a token while nobody commits is for its own secret', async (t) => {
+  const world = await install(t);
+  const headers = await world.token({ name: 'reads' });
+  const [, secret] = headers.authorization.split(' ');
+  const found = await authenticateToken(world.base, secret!, '127.0.0.1');
+  if (!found.ok) return t.fail('it is a token');
+  const ask = (hash: Uint8Array) => actorNow(world.base, found.actor, '127.0.0.1', undefined, hash);
+  for (let i = 0; i < 2; i++) {
+    t.equal(ask(found.hash)?.keyId, found.key.id);
+    t.equal(ask(Buffer.alloc(32)), undefined);
+  }
 });

@@ -7,6 +7,7 @@ import type { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import { clientNetwork } from '../ip.js';
+import { noteNewcomer } from '../pace.js';
 
 /** State of a connection: 0 idle, 1 waiting for its client, 2 making an answer. Lower numbers are cut first. */
 type Doing = 0 | 1 | 2;
@@ -35,6 +36,7 @@ export function shareConnections(server: Server | SecureServer, most: number): v
     if (own.size === 0) open.delete(shared.client);
   };
   server.on('connection', (socket: Socket) => {
+    noteNewcomer();
     const client = clientNetwork(socket.remoteAddress ?? '');
     const shared: Shared = { socket, client, request: undefined, response: undefined };
     open.set(client, (open.get(client) ?? new Set()).add(shared));

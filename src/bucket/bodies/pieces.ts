@@ -4,7 +4,6 @@
  */
 import type { FileHandle } from 'node:fs/promises';
 import { Readable } from 'node:stream';
-import { fewInATurn } from '../../base/slices.js';
 
 /** Octets of a piece. A slow reader keeps as many in memory, and as many again where they are encrypted. */
 export const PIECE = 1 << 18;
@@ -12,13 +11,6 @@ export const PIECE = 1 << 18;
 const MOST_FREE = 16;
 
 const free: Buffer[] = [];
-
-/**
- * After the first piece of each body, so many of all are read in a turn of the event loop, which takes one connection from a listener in
- * each: whoever comes new does not wait while hundreds are sent their pieces.
- */
-const PIECES_A_TURN = 8;
-const nextPiece = fewInATurn(PIECES_A_TURN);
 
 /** Memory for a piece, to be given back when nobody uses it any more, or to be forgotten. */
 export function takeMemory(): Buffer {
@@ -33,7 +25,6 @@ export function giveBack(memory: Buffer): void {
 export async function* readPieces(file: FileHandle, first: number, last: number): AsyncGenerator<Buffer> {
   const memory = takeMemory();
   for (let at = first; at <= last; ) {
-    if (at > first) await nextPiece();
     const { bytesRead } = await file.read(memory, 0, Math.min(PIECE, last + 1 - at), at);
     if (bytesRead === 0) break;
     at += bytesRead;
@@ -41,6 +32,21 @@ export async function* readPieces(file: FileHandle, first: number, last: number)
   }
   // A reader that has asked for more than the last piece no longer uses it. One that ends early may still be sending it.
   giveBack(memory);
+}
+
+/** Waits for a turn before each piece of `octets` in all. */
+export async function* inTurns(
+  pieces: AsyncIterable<Buffer>,
+  octets: number,
+  turn: () => Promise<void>,
+): AsyncGenerator<Buffer> {
+  let left = octets;
+  await turn();
+  for await (const piece of pieces) {
+    left -= piece.length;
+    yield piece;
+    if (left > 0) await turn();
+  }
 }
 
 /** The same octets in a stream: each piece has memory of its own. */

@@ -11,9 +11,11 @@ import { addCacheStatus, type CacheNotes, type CacheResult, printCacheStatus } f
 import type { Form, Forms } from './forms.js';
 import type { GrowingBody } from './growing-body.js';
 import type { OriginBody, OriginResponse } from './origin-response.js';
-import { PIECE } from './pace.js';
 import type { CachePolicy } from './policy.js';
 import { currentAge, representationOf, type StoredHead, type StoredResponse } from './stored-response.js';
+
+/** Octets of a piece of a body in memory: it is written at once. */
+export const PIECE = 1 << 16;
 
 /** The answer for the client. A stream must be read to its end or destroyed; an origin's body is passed on unchanged. */
 export interface Answer {

@@ -1,5 +1,6 @@
 /** The stage between route and origin: it answers from the cache or lets the origin answer. */
 import { Readable } from 'node:stream';
+import { createBodyPace, type Pace } from '../../base/pace.js';
 import type { HeaderFields } from '../../http/fields.js';
 import { CompressingSink } from '../compress/compressing-sink.js';
 import { type Compression, codingFor } from '../compress/compression.js';
@@ -14,13 +15,15 @@ import {
   type ServedRoute,
   type Stage,
 } from '../exchange/exchange.js';
-import type { Answer } from './answer.js';
+import { type Answer, PIECE } from './answer.js';
 import type { EdgeCache } from './cache.js';
 import type { CacheRequest, Forward, SentRequest } from './cache-state.js';
 import type { CacheResult } from './cache-status.js';
 import { failureIn, OriginExchange } from './origin-exchange.js';
-import { createPace, type Pace, PIECE } from './pace.js';
 import type { Passage } from './passage.js';
+
+/** Pieces of bodies in memory that are written in a turn of the event loop. */
+const PIECES_A_TURN = 16;
 
 export interface CacheStageOptions {
   readonly cache: EdgeCache;
@@ -44,13 +47,18 @@ interface Asking {
 }
 
 export function createCacheStage({ cache, origin, compression, onResult, onFault }: CacheStageOptions): CacheStage {
-  const pace = createPace();
+  const pace = createBodyPace(PIECES_A_TURN);
   /** What delivers answers to a client; `passing`: those that are not stored. */
   const deliverer = ({ request, route, asked }: Asking, sink: ResponseSink) => {
     const passing = asked.policy.compresses
       ? new CompressingSink(sink, request, route, compression, onFault)
       : undefined;
-    const delivery = new Delivery(sink, passing ?? sink, { pace, account: asked.account, onFault });
+    const delivery = new Delivery(sink, passing ?? sink, {
+      pace,
+      account: asked.account,
+      client: request.network,
+      onFault,
+    });
     const send = (answer: Answer): void => {
       const ready = cache.encoded(asked, request.network, answer);
       if (ready instanceof Promise) delivery.await(answer, ready);
@@ -137,6 +145,7 @@ const NO_FLOW: ResponseFlow = { showsItsEnd: true, pause() {}, resume() {}, abor
 interface DeliveryOptions {
   readonly pace: Pace;
   readonly account: number;
+  readonly client: string;
   readonly onFault: (error: unknown) => void;
 }
 
@@ -235,7 +244,7 @@ class Delivery {
 /** Reads a body piece by piece, and waits for its turn between them. */
 function pacedFlow(
   body: Readable,
-  { pace, account }: DeliveryOptions,
+  { pace, account, client }: DeliveryOptions,
   abort: () => void,
   onData: (chunk: Buffer) => void,
 ): ResponseFlow & { begin(): void } {
@@ -250,7 +259,7 @@ function pacedFlow(
   const wait = (): void => {
     isWaiting = true;
     body.pause();
-    pace.wait(account, read);
+    pace.wait(account, client, read);
   };
   return {
     showsItsEnd: true,

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { clientNetwork, plainAddress } from '../../base/ip.js';
+import { noteNewcomer } from '../../base/pace.js';
 import type { FloodKind } from '../http2/frame-budget.js';
 import { createSharedCounts, type SharedCounts, type SharedMemory } from '../shared/counts.js';
 
@@ -69,6 +70,7 @@ export function createConnections({ clock, mostOfOne, penaltyMs, shared }: Conne
     add(socket, mayFlood) {
       // From now until its end, whoever else listens: an error of a connection that nobody hears would end the process.
       socket.on('error', ignored);
+      noteNewcomer();
       const client = clientNetwork(plainAddress(socket.remoteAddress));
       const number = (byClient.get(client) ?? 0) + 1;
       const isFull = number > mostOfOne || (mayFlood && isRefused(client));

@@ -1,5 +1,6 @@
 /** The sockets of the edge: plain HTTP and HTTPS on each address. */
 import { createServer, type Server, type Socket } from 'node:net';
+import { BACKLOG } from '../../base/connections/backlog.js';
 
 export interface EdgePlaces {
   readonly hosts: readonly string[];
@@ -56,7 +57,6 @@ export async function listenAt(
   return { addresses, close: closeAll };
 }
 
-const BACKLOG = 1024;
 const KEEP_ALIVE_MS = 60_000;
 
 interface ListenPlace {

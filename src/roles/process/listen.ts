@@ -1,12 +1,18 @@
 /** Listens for HTTP, and explains failures with a remedy. */
 import type { Server } from 'node:net';
+import { BACKLOG } from '../../base/connections/backlog.js';
 import { UserError } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 
 /** The application that listens. */
 interface Application {
   readonly server: Server;
-  listen(options: { readonly host: string; readonly port: number; readonly exclusive: boolean }): Promise<unknown>;
+  listen(options: {
+    readonly host: string;
+    readonly port: number;
+    readonly exclusive: boolean;
+    readonly backlog: number;
+  }): Promise<unknown>;
 }
 
 export interface ListenPlace {
@@ -22,7 +28,7 @@ export interface ListenPlace {
 export async function listenFor(app: Application, place: ListenPlace, log: Logger): Promise<string> {
   const { host, port } = place;
   try {
-    await app.listen({ host, port, exclusive: true });
+    await app.listen({ host, port, exclusive: true, backlog: BACKLOG });
     outlastLostConnections(app.server, place, log);
     return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   } catch (error) {

@@ -7,12 +7,11 @@ import { createServer, get as httpGet, request as httpRequest, type IncomingMess
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { type BodySum, checkBody } from '../../../src/bucket/bodies/checked-body.js';
 import { gatherBody } from '../../../src/bucket/bodies/gathered-body.js';
-import { PIECE, readPieces } from '../../../src/bucket/bodies/pieces.js';
+import { inTurns, readPieces } from '../../../src/bucket/bodies/pieces.js';
 import { sendPieces } from '../../../src/bucket/bodies/send-pieces.js';
 import { until } from '../../support/until.js';
 
@@ -88,23 +87,21 @@ t.test('a slow reader holds a few pieces, and a fast one beside it gets its own 
   await until(() => over === 4, 'one whose client has gone is over, too');
 });
 
-t.test('after the first ones, eight pieces of all bodies are read in a turn', async (t) => {
-  // As if all of it were there: nothing is waited for but turns.
-  const file = { read: async (_into: Buffer, _at: number, length: number) => ({ bytesRead: length }) };
-  let turn = 0;
-  const turns: number[] = [];
-  const bodies = Array.from({ length: 20 }, async () => {
-    for await (const _ of readPieces(file as unknown as FileHandle, 0, 4 * PIECE - 1)) turns.push(turn);
-  });
-  let isOver = false;
-  const all = Promise.all(bodies).then(() => (isOver = true));
-  for (; !isOver; turn++) await nextTurn();
-  await all;
-  t.strictSame(turns.slice(0, 20), Array(20).fill(0), 'the first of each at once');
-  const later = turns.slice(20);
-  const most = Math.max(...[...new Set(later)].map((one) => later.filter((other) => other === one).length));
-  t.equal(most, 8);
-  t.equal(later.length, 60);
+t.test('each piece has its turn, also the first one', async (t) => {
+  const said: string[] = [];
+  const pieces = (async function* () {
+    for (const piece of ['ab', 'c']) {
+      said.push(`read ${piece}`);
+      yield Buffer.from(piece);
+    }
+  })();
+  const turn = async (): Promise<void> => void said.push('turn');
+  for await (const piece of inTurns(pieces, 3, turn)) said.push(`sent ${piece}`);
+  t.strictSame(
+    said,
+    ['turn', 'read ab', 'sent ab', 'turn', 'read c', 'sent c'],
+    'and nothing waits after the last one',
+  );
 });
 
 t.test('a client that leaves is not waited for while the next piece does not come', async (t) => {
