@@ -77,6 +77,7 @@ export class ClientConnection implements FramesOwner, Sending {
       socket,
       (octets) => this.budget.sent(octets),
       () => this.onFull(),
+      (error) => this.onBroken(error),
     );
     this.inbox = new InboxWindow(shares, client, (octets) => this.outbox.sendNumber(FRAME.windowUpdate, 0, octets));
     this.cancelWait = clock.after(prefaceMs, () => this.checkPresence());
@@ -263,6 +264,12 @@ export class ClientConnection implements FramesOwner, Sending {
   private closeStreams(): void {
     this.asked = [];
     for (const stream of [...this.streams.values()]) stream.onReset();
+  }
+
+  /** What was gathered cannot be written: this connection ends, and no other. */
+  private onBroken(error: unknown): void {
+    this.socket.destroy();
+    this.options.onFault(error);
   }
 
   private onFull(): void {

@@ -3,6 +3,7 @@
  * of TLS as possible. Bodies leave as the other side lets them, each stream in its turn.
  */
 import type { TLSSocket } from 'node:tls';
+import { bounded } from '../exchange/bounded.js';
 import {
   FIRST_WINDOW,
   FLAG,
@@ -33,7 +34,7 @@ let waiting: Outbox[] = [];
 function flushAll(): void {
   const due = waiting;
   waiting = [];
-  for (const outbox of due) outbox.flush();
+  for (const outbox of due) outbox.flushLast();
 }
 
 export class Outbox {
@@ -54,6 +55,8 @@ export class Outbox {
     private readonly onSent: (octets: number) => void,
     /** The other side has not taken what was written. */
     private readonly onFull: () => void,
+    /** A fault of this program at the end of a turn. */
+    private readonly onBroken: (error: unknown) => void,
   ) {}
 
   /** Until {@link flush}, nothing is written on its own. */
@@ -75,6 +78,11 @@ export class Outbox {
     this.isHeld = false;
     this.isPlanned = false;
     if (this.octets > 0) this.write();
+  }
+
+  /** At the end of a turn, beside others: a fault of this connection must end neither them nor the process. */
+  flushLast(): void {
+    bounded(this.onBroken, () => this.flush());
   }
 
   /** Returns the first frame. */

@@ -125,3 +125,20 @@ t.test('a piece of a body keeps no more memory than four times its octets', asyn
   const piece = body.read() as Buffer;
   t.ok(piece.buffer.byteLength <= 4 * piece.length, `${piece.buffer.byteLength} octets`);
 });
+
+t.test('a fault while frames of many connections leave ends its own connection', async (t) => {
+  const faults: unknown[] = [];
+  const streams: ClientStream[] = [];
+  const [broken, whole] = [0, 1].map(() =>
+    open((stream) => streams.push(stream), undefined, { onFault: (error) => faults.push(error) }),
+  );
+  for (const { line } of [broken!, whole!]) line.push(get(1));
+  await until(() => streams.length === 2);
+  const fault = new Error('a bug');
+  broken!.line.write = () => {
+    throw fault;
+  };
+  for (const stream of streams) answer(Buffer.from('ok'))(stream);
+  await until(() => whole!.of(FRAME.data).length === 1);
+  t.strictSame([faults, broken!.line.destroyed, whole!.line.destroyed], [[fault], true, false]);
+});
