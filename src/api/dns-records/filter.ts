@@ -1,7 +1,7 @@
 /** Turns the query of a record list into the use case's form (v4: §5.5). */
 import type { CommentFilter, RecordQuery, TextFilter } from '../../control/records/records.js';
 import { typeByMnemonic } from '../../dns/rr/registry.js';
-import type { TagTest } from '../../store/records/tag-filter.js';
+import type { TagTest } from '../../store/records/query.js';
 import { failure } from '../errors.js';
 import { choiceValue, flagValue, isPresent, listValues, type Query, switchValue, textValue } from '../query.js';
 import { RECORD_ORDERS } from './schema.js';

@@ -6,7 +6,7 @@
 import { invariant } from '../../base/errors.js';
 import type { ServingSettings } from '../../serving/zone.js';
 import type { PlannedEvent } from '../../store/log/events.js';
-import { isLinked } from '../../store/records/linked.js';
+import { isLinked } from '../../store/records/indexed-settings.js';
 import {
   findRecord,
   findSameRecord,

@@ -22,7 +22,7 @@ import { type ServingZone, servingZone } from '../../serving/zone.js';
 import { signatureState } from '../../serving/zone-state.js';
 import type { Store } from '../../store/driver.js';
 import { MOST_CHANGED_RRS, MOST_CHANGED_SIGNED_RRS } from '../../store/log/changes.js';
-import { isLinked } from '../../store/records/linked.js';
+import { isLinked } from '../../store/records/indexed-settings.js';
 import { openPlannedRecords, type PlannedRecords } from '../../store/records/past-records.js';
 import { placeOfSet } from '../../store/records/places.js';
 import type { NewRecordRow } from '../../store/records/records.js';

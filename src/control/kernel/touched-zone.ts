@@ -56,7 +56,7 @@ export interface TouchedZone {
   /** Whether the owners, or the copy, contain everything whose answers change. */
   complete: boolean;
   readonly edited: EditedRecord[];
-  /** The edited records that are linked to others (store/records/linked.ts). */
+  /** The edited records that are linked to others (store/records/indexed-settings.ts). */
   readonly linked: RecordChange[];
   /** Names whose delegation may have changed, without final dots; undefined: any below the apex. */
   delegated: Set<string> | undefined;

@@ -1,5 +1,5 @@
 /** Decides from the `expires_on` of a request when a record ends. */
-import { endOf } from '../../store/records/ending.js';
+import { endOf } from '../../store/records/indexed-settings.js';
 import type { RecordRow, RecordSettings } from '../../store/records/records.js';
 import type { Context } from '../kernel/context.js';
 import { badBody } from '../kernel/errors.js';

@@ -1,6 +1,6 @@
 /** Decides from the `ptr` of a request whether a PTR record is kept for an address record. */
 import { Type } from '../../dns/codes.js';
-import { isLinked } from '../../store/records/linked.js';
+import { isLinked } from '../../store/records/indexed-settings.js';
 import type { RecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { permitted, requireRecord, targetOfZone } from '../guard/access.js';

@@ -5,7 +5,7 @@ import { betweenWrites } from '../../base/slices.js';
 import type { JobContext, JobKind } from '../../jobs/kind.js';
 import { schedule } from '../../jobs/schedule.js';
 import { findAccount } from '../../store/access/accounts.js';
-import { endedRecords, endOf, nextEnd } from '../../store/records/ending.js';
+import { endedRecords, endOf, nextEnd } from '../../store/records/indexed-settings.js';
 import type { RecordRow } from '../../store/records/records.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import { type Actor, OPERATOR } from '../guard/actor.js';

@@ -18,8 +18,7 @@ import { ownerText } from '../../serving/difference.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
 import { loadBalancersOfZone } from '../../store/balancing/load-balancers.js';
 import type { Store } from '../../store/driver.js';
-import { endOf } from '../../store/records/ending.js';
-import { isLinked } from '../../store/records/linked.js';
+import { endOf, isLinked } from '../../store/records/indexed-settings.js';
 import {
   parseSettings,
   parseTags,

@@ -4,7 +4,7 @@ import { NameError, ownerKeyOf, parseName } from '../../dns/name.js';
 import { TYPES, typeByMnemonic, typeMnemonic } from '../../dns/rr/registry.js';
 import { RdataError, type RRType } from '../../dns/rr/type.js';
 import { type Condition, joinConditions, matchNothing, type TextOperator } from '../../store/condition.js';
-import { matchEnding } from '../../store/records/ending.js';
+import { matchEnding } from '../../store/records/indexed-settings.js';
 import {
   matchComment,
   matchCommentPresence,
@@ -15,13 +15,14 @@ import {
   matchNameText,
   matchOwner,
   matchProxied,
+  matchTags,
   matchTypes,
   matchWord,
   type RecordOrder,
   selectRecords,
+  type TagTest,
 } from '../../store/records/query.js';
 import { type NewRecordRow, type RecordRow, rdataKeyOf } from '../../store/records/records.js';
-import { matchTags, type TagTest } from '../../store/records/tag-filter.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../guard/access.js';
 import type { Actor } from '../guard/actor.js';

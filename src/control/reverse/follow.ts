@@ -3,7 +3,7 @@
 import { makeId } from '../../base/random.js';
 import { Type } from '../../dns/codes.js';
 import { typeByCode } from '../../dns/rr/registry.js';
-import { isLinked } from '../../store/records/linked.js';
+import { isLinked } from '../../store/records/indexed-settings.js';
 import {
   findSameRecord,
   type NewRecordRow,

@@ -4,7 +4,7 @@ import { AppError } from '../../base/errors.js';
 import { nextSlice } from '../../base/slices.js';
 import type { JobKind } from '../../jobs/kind.js';
 import { findAccountById } from '../../store/access/accounts.js';
-import { linkedRecordsAfter } from '../../store/records/linked.js';
+import { linkedRecordsAfter } from '../../store/records/indexed-settings.js';
 import type { RecordRow } from '../../store/records/records.js';
 import { findZone } from '../../store/zones/zones.js';
 import { OPERATOR } from '../guard/actor.js';

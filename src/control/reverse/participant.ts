@@ -5,7 +5,7 @@
 import { toHex } from '../../base/bytes.js';
 import { schedule } from '../../jobs/schedule.js';
 import { findAccount } from '../../store/access/accounts.js';
-import { hasLinkedRecords, isLinked } from '../../store/records/linked.js';
+import { hasLinkedRecords, isLinked } from '../../store/records/indexed-settings.js';
 import { findSameRecord, type NewRecordRow, recordsOfOwner } from '../../store/records/records.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';

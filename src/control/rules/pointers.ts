@@ -3,7 +3,7 @@ import { Type } from '../../dns/codes.js';
 import { ownerKeyOf, ownerKeysDownTo, parseName } from '../../dns/name.js';
 import { typeByCode } from '../../dns/rr/registry.js';
 import type { Store } from '../../store/driver.js';
-import { isLinked } from '../../store/records/linked.js';
+import { isLinked } from '../../store/records/indexed-settings.js';
 import {
   findSameRecord,
   type NewRecordRow,

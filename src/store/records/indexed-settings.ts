@@ -1,6 +1,8 @@
-/** Records that expire: those with the setting `expires_at`. */
-
-import { valueIfAny } from '../columns.js';
+/**
+ * Records with settings that have an index. `expires_at`: those that expire. `ptr`: linked records, A and AAAA records with automatic PTR
+ * records, and these PTR records.
+ */
+import { allRows, hasRow, valueIfAny } from '../columns.js';
 import type { Condition } from '../condition.js';
 import { perStore, type Store } from '../driver.js';
 import { COLUMNS_OF_ZONE, type NewRecordRow, parseSettings, type RecordRow, SET_OF_ZONE } from './records.js';
@@ -41,3 +43,22 @@ export const nextEnd = valueIfAny<
   number
 >(`SELECT ${ENDS_AT} FROM record_rows INDEXED BY records_ending
      WHERE record_set = ${SET_OF_ZONE} AND ${ENDS} AND ${ENDS_AT} > ? ORDER BY ${ENDS_AT} LIMIT 1`);
+
+const MARK = '"ptr":true';
+/** The condition of the index, word for word. */
+const IS_LINKED = `settings IS NOT NULL AND instr(settings, '${MARK}') > 0`;
+
+export function isLinked({ settings }: Pick<NewRecordRow, 'settings'>): boolean {
+  return settings?.includes(MARK) === true;
+}
+
+/** Linked records of all zones behind a row, in the order of their numbers. */
+export const linkedRecordsAfter = allRows<
+  [seq: number, limit: number],
+  RecordRow
+>(`SELECT z.seq AS zone, r.* FROM record_rows r INDEXED BY records_linked JOIN zones z ON z.record_set = r.record_set
+     WHERE ${IS_LINKED} AND r.seq > ? ORDER BY r.seq LIMIT ?`);
+
+export const hasLinkedRecords = hasRow<[]>(
+  `SELECT 1 FROM record_rows INDEXED BY records_linked WHERE ${IS_LINKED} LIMIT 1`,
+);
