@@ -7,6 +7,7 @@ import { createZoneKeys } from '../control/dnssec/zone-keys.js';
 import type { ZoneKeys } from '../control/kernel/zone-keys.js';
 import { openStore, type Store } from '../store/driver.js';
 import { migrate } from '../store/migrate.js';
+import { reuseLog } from '../store/reused-log.js';
 import { ALL_PURPOSES } from '../store/sealed-columns.js';
 import { unlockVault } from '../vault/unlock.js';
 import type { Vault } from '../vault/vault.js';
@@ -49,7 +50,7 @@ export async function openOwnStore(
     settings.cluster === undefined
       ? undefined
       : await joinCluster({ ...options, role: 'all', onCommit: () => onCommit(true), onDiverged }, settings.cluster);
-  const opened = member?.store ?? openStore(settings.dataDir, { onCommit, makeRoom: () => giveUpSpare(options) });
+  const opened = member?.store ?? openStore(settings.dataDir, { onCommit, room: reuseLog(() => giveUpSpare(options)) });
   const store = lifecycle.own('store', opened, (part) => closeStore(part, log));
   if (member) lifecycle.own('replica', member, (part) => part.stop());
   else {

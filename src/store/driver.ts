@@ -9,10 +9,9 @@ import { invariant } from '../base/errors.js';
 import { copyInto } from './backup-copy.js';
 import { preparePath, setPragmas } from './database-file.js';
 import { WriteLogger } from './log/write-logger.js';
-import { whenFree, withRoom } from './patience.js';
+import { type WriteRoom, whenFree, withRoom } from './patience.js';
 import { type Entry, startRecording } from './recording.js';
 import { type Position, Replayer } from './replay.js';
-import { reuseLog } from './reused-log.js';
 import type { SqlValue } from './sql-value.js';
 import { guard, openFailure } from './sqlite-failure.js';
 import { StateNumber, watchCommits } from './state/state-number.js';
@@ -112,8 +111,8 @@ export interface OpenOptions {
    * their bodies, which nobody looks for after commits.
    */
   readonly onCommit?: (isFollowed: boolean) => void;
-  /** Called when a write found the disk full. True: there is some room now, and it runs again. */
-  readonly makeRoom?: () => boolean;
+  /** Makes room for writes on a full disk, such as {@link reuseLog} of reused-log.ts. */
+  readonly room?: (database: Database.Database, path: string) => WriteRoom;
   /** Milliseconds that a statement waits for another process's write lock. */
   readonly busyTimeoutMs?: number;
   /** Kibibytes of the page cache; a reader of whole zones needs few. */
@@ -147,13 +146,13 @@ export function openStoreFile(path: string, options: OpenOptions = {}): Store {
   } catch (error) {
     throw openFailure(error, path);
   }
-  return new SqliteStore(database, path, readonly, timeoutMs, reuseLog(database, path, options));
+  return new SqliteStore(database, path, readonly, timeoutMs, options);
 }
 
 class SqliteStore implements Store {
   readonly write: Store['write'];
   private readonly onCommit: OpenOptions['onCommit'];
-  private readonly makeRoom: OpenOptions['makeRoom'];
+  private readonly room: WriteRoom | undefined;
   private readonly activity = newActivity();
   private readonly replayer = new Replayer((sql) => this.prepare(sql));
   private readonly logger: WriteLogger;
@@ -174,11 +173,11 @@ class SqliteStore implements Store {
     readonly path: string,
     readonly readonly: boolean,
     private readonly busyTimeoutMs: number,
-    { writer, onCommit, makeRoom, clock = new SystemClock() }: OpenOptions,
+    { writer, onCommit, room, clock = new SystemClock() }: OpenOptions,
   ) {
     this.logger = new WriteLogger((sql) => this.prepare(sql), this.activity, clock);
     this.onCommit = onCommit;
-    this.makeRoom = makeRoom;
+    this.room = room?.(database, path);
     const bracket = (sql: string): Statement<[], unknown> => readingStatement(database.prepare(sql));
     this.begin = bracket('BEGIN IMMEDIATE');
     this.beginRead = bracket('BEGIN');
@@ -212,7 +211,7 @@ class SqliteStore implements Store {
   }
 
   private writeHere<T>(work: () => T, timeoutMs?: number): Promise<T> {
-    return whenFree((ms) => withRoom(() => this.immediate(() => this.logger.run(work), ms), this.makeRoom), timeoutMs);
+    return whenFree((ms) => withRoom(() => this.immediate(() => this.logger.run(work), ms), this.room), timeoutMs);
   }
 
   dryRun<T>(work: () => T): Promise<T> {

@@ -24,12 +24,20 @@ export async function whenFree<T>(attempt: (timeoutMs: number) => T, patienceMs:
   }
 }
 
-/** Calls `attempt` again when the disk was full and `makeRoom` has made some. */
-export function withRoom<T>(attempt: () => T, makeRoom: (() => boolean) | undefined): T {
+/** What makes room for writes on a full disk. */
+export interface WriteRoom {
+  /** Called when a write found the disk full. True: there is some room now, and it runs again. */
+  make(): boolean;
+  /** Called after each commit. */
+  committed(): void;
+}
+
+/** Calls `attempt` again when the disk was full and room was made. */
+export function withRoom<T>(attempt: () => T, room: WriteRoom | undefined): T {
   try {
     return attempt();
   } catch (error) {
-    if (!(error instanceof StoreFull) || !makeRoom?.()) throw error;
+    if (!(error instanceof StoreFull) || !room?.make()) throw error;
     return attempt();
   }
 }

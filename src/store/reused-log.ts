@@ -7,6 +7,7 @@ import { statSync } from 'node:fs';
 import type Database from 'better-sqlite3';
 import { diskSpaceOf } from './disk-room.js';
 import { StoreFull } from './failures.js';
+import type { WriteRoom } from './patience.js';
 import { storeFailure } from './sqlite-failure.js';
 
 /** Pages of the log after which SQLite makes a checkpoint by itself: its default. */
@@ -14,49 +15,45 @@ const CHECKPOINT_PAGES = 1000;
 /** The part of the free octets that a checkpoint may take. */
 const MOST_PART = 0.5;
 
-interface Room {
-  readonly makeRoom?: () => boolean;
-  readonly onCommit?: (isFollowed: boolean) => void;
-}
+/**
+ * Lets a database use its log again before a write is refused. `giveUp`: gives up what else was kept for deletions; false when there was
+ * nothing.
+ */
+export const reuseLog =
+  (giveUp: () => boolean) =>
+  (database: Database.Database, path: string): WriteRoom => {
+    let isKept = false;
 
-/** The same options for a database that uses its log again before a write is refused. */
-export function reuseLog<Options extends Room>(database: Database.Database, path: string, options: Options): Options {
-  const { makeRoom, onCommit } = options;
-  if (!makeRoom) return options;
-  let isKept = false;
+    const keep = (kept: boolean): void => {
+      if (kept === isKept) return;
+      isKept = kept;
+      database.pragma(`wal_autocheckpoint = ${kept ? 0 : CHECKPOINT_PAGES}`);
+    };
+    /** True: all was copied, and the next write begins the log anew. */
+    const copy = (): boolean => {
+      const pages = database.pragma('page_count', { simple: true }) as number;
+      const growth = pages * (database.pragma('page_size', { simple: true }) as number) - statSync(path).size;
+      const free = diskSpaceOf(path)?.free ?? 0;
+      keep(growth > free * MOST_PART);
+      if (isKept) return false;
+      try {
+        // Waits for no reader.
+        const [state] = database.pragma('wal_checkpoint(PASSIVE)') as { log: number; checkpointed: number }[];
+        return state !== undefined && state.log > 0 && state.log === state.checkpointed;
+      } catch (error) {
+        // Others have taken the room meanwhile.
+        if (storeFailure(error) instanceof StoreFull) return false;
+        throw error;
+      }
+    };
 
-  const keep = (kept: boolean): void => {
-    if (kept === isKept) return;
-    isKept = kept;
-    database.pragma(`wal_autocheckpoint = ${kept ? 0 : CHECKPOINT_PAGES}`);
+    return {
+      make: () => {
+        const hasRoom = giveUp();
+        return copy() || hasRoom;
+      },
+      committed: () => {
+        if (isKept) copy();
+      },
+    };
   };
-  /** True: all was copied, and the next write begins the log anew. */
-  const copy = (): boolean => {
-    const pages = database.pragma('page_count', { simple: true }) as number;
-    const growth = pages * (database.pragma('page_size', { simple: true }) as number) - statSync(path).size;
-    const free = diskSpaceOf(path)?.free ?? 0;
-    keep(growth > free * MOST_PART);
-    if (isKept) return false;
-    try {
-      // Waits for no reader.
-      const [state] = database.pragma('wal_checkpoint(PASSIVE)') as { log: number; checkpointed: number }[];
-      return state !== undefined && state.log > 0 && state.log === state.checkpointed;
-    } catch (error) {
-      // Others have taken the room meanwhile.
-      if (storeFailure(error) instanceof StoreFull) return false;
-      throw error;
-    }
-  };
-
-  return {
-    ...options,
-    makeRoom: () => {
-      const hasRoom = makeRoom();
-      return copy() || hasRoom;
-    },
-    onCommit: (isFollowed) => {
-      if (isKept) copy();
-      onCommit?.(isFollowed);
-    },
-  };
-}

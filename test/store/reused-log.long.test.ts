@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { openStoreFile, type Store } from '../../src/store/driver.js';
+import { reuseLog } from '../../src/store/reused-log.js';
 import { fill, mountSmall, skipWithoutMounts, unmount } from '../support/small-disk.js';
 
 const SPARE_OCTETS = 512 << 10;
@@ -25,13 +26,13 @@ async function makeDisk(t: Test, { copied, logged }: { copied: number; logged: n
   writeFileSync(path, '');
   writeFileSync(spare, Buffer.alloc(SPARE_OCTETS));
   let hasSpare = true;
-  const makeRoom = (): boolean => {
+  const giveUp = (): boolean => {
     rmSync(spare, { force: true });
     const had = hasSpare;
     hasSpare = false;
     return had;
   };
-  const store = openStoreFile(path, { makeRoom });
+  const store = openStoreFile(path, { room: reuseLog(giveUp) });
   t.teardown(() => {
     store.close();
     unmount(directory);
