@@ -277,6 +277,7 @@ class SqliteStore implements Store {
     this.activity.isFollowed = false;
     const result = this.finish(work);
     this.states.committed();
+    this.room?.committed();
     this.onCommit?.(this.activity.isFollowed);
     return result;
   }

@@ -28,7 +28,7 @@ export async function whenFree<T>(attempt: (timeoutMs: number) => T, patienceMs:
 export interface WriteRoom {
   /** Called when a write found the disk full. True: there is some room now, and it runs again. */
   make(): boolean;
-  /** Called after each commit. */
+  /** Called after each commit, which stands: it must not throw. */
   committed(): void;
 }
 

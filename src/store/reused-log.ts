@@ -6,9 +6,7 @@
 import { statSync } from 'node:fs';
 import type Database from 'better-sqlite3';
 import { diskSpaceOf } from './disk-room.js';
-import { StoreFull } from './failures.js';
 import type { WriteRoom } from './patience.js';
-import { storeFailure } from './sqlite-failure.js';
 
 /** Pages of the log after which SQLite makes a checkpoint by itself: its default. */
 const CHECKPOINT_PAGES = 1000;
@@ -31,19 +29,18 @@ export const reuseLog =
     };
     /** True: all was copied, and the next write begins the log anew. */
     const copy = (): boolean => {
-      const pages = database.pragma('page_count', { simple: true }) as number;
-      const growth = pages * (database.pragma('page_size', { simple: true }) as number) - statSync(path).size;
-      const free = diskSpaceOf(path)?.free ?? 0;
-      keep(growth > free * MOST_PART);
-      if (isKept) return false;
       try {
+        const pages = database.pragma('page_count', { simple: true }) as number;
+        const growth = pages * (database.pragma('page_size', { simple: true }) as number) - statSync(path).size;
+        const free = diskSpaceOf(path)?.free ?? 0;
+        keep(growth > free * MOST_PART);
+        if (isKept) return false;
         // Waits for no reader.
         const [state] = database.pragma('wal_checkpoint(PASSIVE)') as { log: number; checkpointed: number }[];
         return state !== undefined && state.log > 0 && state.log === state.checkpointed;
-      } catch (error) {
-        // Others have taken the room meanwhile.
-        if (storeFailure(error) instanceof StoreFull) return false;
-        throw error;
+      } catch {
+        // Perhaps others have taken the room meanwhile. What was committed stays in the log, as when a checkpoint of SQLite's own fails.
+        return false;
       }
     };
 
