@@ -147,7 +147,8 @@ function storeObject(
   const { seq: bucket } = owner;
   const existing = findObject(store, bucket, key);
   refuseUnless(options, existing && objectItem(existing));
-  requireQuotas(store, owner.account, received.size, existing);
+  const columns = metadataColumns(options);
+  requireQuotas(store, owner.account, received.size + columns.metadata_size, existing);
   if (existing) discard.object(existing);
   const row: NewObjectRow = {
     bucket,
@@ -157,7 +158,7 @@ function storeObject(
     md5: received.md5,
     crc32: received.crc32,
     storage_class: options.storageClass ?? owner.storage_class,
-    ...metadataColumns(options),
+    ...columns,
     uploaded_at: clock.nowUs(),
     blob: received.draft?.name ?? null,
     ...{ upload: null, parts: null, checksum: options.checksum?.() ?? null },

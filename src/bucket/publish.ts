@@ -131,10 +131,13 @@ export function metadataColumns({
   return { ...columns, metadata_size };
 }
 
-/** Throws 403 when the account (store number) may not have the object beside what it has, or in place of `existing`. */
-export function requireQuotas(store: Store, account: number, size: number, existing: ObjectRow | undefined): void {
+/**
+ * Throws 403 when the account (store number) may not have the object beside what it has, or in place of `existing`. `octets`: of its body
+ * and its metadata.
+ */
+export function requireQuotas(store: Store, account: number, octets: number, existing: ObjectRow | undefined): void {
   if (!existing) requireRoomFor({ store }, account, 'objects');
-  requireOctets(store, account, size - (existing?.size ?? 0));
+  requireOctets(store, account, octets - (existing ? existing.size + existing.metadata_size : 0));
 }
 
 /** Throws 403 when the account (store number) may not have so many more octets, of objects or of uploads that are not complete. */

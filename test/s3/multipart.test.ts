@@ -276,6 +276,8 @@ t.test('parts count against the quota of the account', async (t) => {
   await client.send(new AbortMultipartUploadCommand({ ...input, UploadId: other }));
   t.equal(used(), 0, 'nothing is left of one that was given up');
   t.equal(await object(), 'done');
+  const described = { Bucket, Key: 'described', Body: '', Metadata: { of: 'x'.repeat(40) } };
+  t.equal(await codeOf(client.send(new PutObjectCommand(described))), 'QuotaExceeded', 'and metadata');
   await client.send(new DeleteObjectCommand({ Bucket, Key: 'x' }));
   await put(client, await begin(client), 1, Buffer.from('12345678'));
   await client.send(new DeleteBucketCommand({ Bucket }));

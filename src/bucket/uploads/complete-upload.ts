@@ -139,7 +139,7 @@ function checkCompletion(
   requireUnlocked(store, existing, clock.nowUs());
   refuseUnless(options, existing && objectItem(existing));
   if (size > options.limit) throw objectFailure('tooLarge', { limit: options.limit });
-  // Its parts count already.
+  // Its parts and metadata count already.
   requireQuotas(store, owner.account, size - upload.size, existing);
   return existing;
 }
