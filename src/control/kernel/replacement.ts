@@ -115,7 +115,13 @@ export async function planSignedEdits(
   const isLogged = changes.length * RRS_OF_NAME <= MOST_CHANGED_SIGNED_RRS;
   const isWorthIt = changes.length > FEW_STAGED && records <= MOST_TIMES * changes.length;
   const isWorse = isLogged && records > MOST_COMPARED;
-  if (!zoneKeys || !isWorthIt || isWorse || !isSignedHere(servingZone(store, before, settings).signing?.row)) {
+  if (
+    !zoneKeys ||
+    !isWorthIt ||
+    isWorse ||
+    !areAll(changes) ||
+    !isSignedHere(servingZone(store, before, settings).signing?.row)
+  ) {
     return undefined;
   }
   const planned = openPlannedRecords(store, before);
@@ -151,9 +157,10 @@ export async function signPlannedEdits(
     const signed = await signerOf(ctx)?.sign?.(ctx, before, ownersOfChanges(store, zone, changes), store, known);
     if (!signed) return undefined;
     const { signatures, change } = signed;
-    // Linked records may lead to further edits in the write.
-    const isSure = !changes.some(isOfLinked);
-    return { signatures, replacement: change && isSure ? { before, ...change, ...NOTHING_STAGED } : undefined };
+    return {
+      signatures,
+      replacement: change && areAll(changes) ? { before, ...change, ...NOTHING_STAGED } : undefined,
+    };
   } finally {
     close();
   }
@@ -161,13 +168,21 @@ export async function signPlannedEdits(
 
 const NOTHING_STAGED: Pick<Replacement, 'unsure' | 'signatures'> = { unsure: [], signatures: undefined };
 
+/**
+ * Whether the write makes no other edits of the zone. Linked records lead to some, possibly at the same owners: what these served before
+ * must then be known as a whole, and not only what the plan changes there.
+ */
+function areAll(changes: readonly RecordChange[]): boolean {
+  return !changes.some(isOfLinked);
+}
+
 function isOfLinked({ before, after }: RecordChange): boolean {
   return (before !== undefined && isLinked(before)) || (after !== undefined && isLinked(after));
 }
 
 /**
- * What edits of an unsigned zone change for resolvers, owner by owner; undefined for a signed one, and when they are so many that it
- * would not be logged.
+ * What edits of an unsigned zone change for resolvers, owner by owner; undefined for a signed one, when they are so many that it
+ * would not be logged, and when they lead to others.
  */
 export async function planUnsignedEdits(
   ctx: Context,
@@ -176,7 +191,7 @@ export async function planUnsignedEdits(
 ): Promise<Replacement | undefined> {
   const { store, clock, settings } = ctx;
   const owners = changesByOwner(changes);
-  if (signatureState(before) !== 'none' || owners.size > MOST_CHANGED_RRS) return undefined;
+  if (signatureState(before) !== 'none' || owners.size > MOST_CHANGED_RRS || !areAll(changes)) return undefined;
   const zone = servingZone(store, before, settings);
   const difference: Difference = { removed: [], added: [] };
   const compareAll = function* (): Generator<undefined, void> {

@@ -418,6 +418,38 @@ for (const denial of ['nsec', 'nsec3'] as const) {
   });
 }
 
+for (const [kind, many] of [
+  ['unsigned', MANY],
+  ['signed', MANY],
+  ['signed', VERY_MANY],
+] as const) {
+  t.test(`linked records change owners that ${many} edits change, too: ${kind}`, async (t) => {
+    const { ctx: plain } = await startControl(t);
+    const ctx = { ...plain, zoneKeys: await testZoneKeys(plain.store, plain.random) };
+    const world = await addZone(ctx, '2.0.192.in-addr.arpa');
+    const { zoneId, apex, seq } = world;
+    if (kind === 'signed') await enableSigning(ctx, zoneId);
+    Object.assign(world, follow(ctx, apex));
+    const check = (when: string): void => {
+      checkLog(world);
+      if (kind === 'signed') requireVerified(world, when);
+      t.equal(leftovers(ctx), 0, when);
+    };
+    const text = (name: string) => ({ type: 'TXT', name, content: '"of the same batch"' });
+    const host = { type: 'A', name: 'host', content: '192.0.2.7', ptr: true };
+    await applyBatch(ctx, zoneId, { posts: [...addresses('n', many), text('7'), host] });
+    check('the PTR record comes where a record is added');
+    const find = async (type: string): Promise<string> => {
+      const { items } = await listRecords(ctx, zoneId, { types: [type], perPage: 100 });
+      return items.find(({ ptr }) => ptr)!.id;
+    };
+    const patches = [{ id: await find('PTR'), ttl: 120 }];
+    await applyBatch(ctx, zoneId, { posts: [...addresses('m', many), text('host')], patches });
+    check('the address of a PTR record is set free where a record is added');
+    t.equal(contentOf(ctx, seq, apex).filter((line) => line.includes('of the same batch')).length, 2);
+  });
+}
+
 t.test('a very large edit gives the zone another set, and keeps what it does not touch', async (t) => {
   const { ctx } = await startControl(t);
   const world = await addZone(ctx, 'large.test');
