@@ -25,6 +25,8 @@ export interface Channel {
 export interface Sending {
   /** The connection can take more. */
   drained(): void;
+  /** The client sends nothing more, and this side ends when that was told: what is ready has to be written at once. */
+  ending?(): void;
   /** The connection was closed. */
   closed(): void;
 }
@@ -131,6 +133,8 @@ class PlainConnection {
     socket.on('data', this.onData);
     socket.on('drain', this.onDrain);
     socket.on('close', this.onClose);
+    // Before the socket ends its own side.
+    socket.prependListener('end', this.onEnd);
     shareReads(socket, this.onOctets);
   }
 
@@ -169,6 +173,10 @@ class PlainConnection {
 
   private readonly onDrain = (): void => {
     this.current?.drained();
+  };
+
+  private readonly onEnd = (): void => {
+    this.current?.ending?.();
   };
 
   private readonly onClose = (): void => {
@@ -262,6 +270,7 @@ class PlainConnection {
     socket.off('data', this.onData);
     socket.off('drain', this.onDrain);
     socket.off('close', this.onClose);
+    socket.off('end', this.onEnd);
     this.leave();
   }
 }

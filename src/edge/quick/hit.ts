@@ -60,6 +60,7 @@ export function repeat(repeated: Repeated, ray: string, { channel, client, stall
 }
 
 class Repetition implements Sending, LateWrite {
+  private isWritten = false;
   private isOver = false;
 
   constructor(
@@ -76,7 +77,8 @@ class Repetition implements Sending, LateWrite {
 
   writeLate(): void {
     const { socket } = this.channel;
-    if (socket.destroyed) return;
+    if (socket.destroyed || this.isWritten) return;
+    this.isWritten = true;
     const { start, end, body } = this.repeated;
     writeJoined(socket, [start, this.ray, end], body);
     if (hasTaken(socket)) this.end(true);
@@ -84,8 +86,14 @@ class Repetition implements Sending, LateWrite {
   }
 
   drained(): void {
+    // What came before has left only now.
+    if (!this.isWritten) return;
     this.stalls.forget(this);
     this.end(true);
+  }
+
+  ending(): void {
+    this.writeLate();
   }
 
   closed(): void {

@@ -57,7 +57,12 @@ export class PlainOutlet implements Outlet, Sending, LateWrite {
 
   drained(): void {
     if (this.response) this.response.drained();
-    else this.events!.drained();
+    // Otherwise what came before has left only now.
+    else if (!this.late) this.events!.drained();
+  }
+
+  ending(): void {
+    this.writeLate();
   }
 
   closed(): void {

@@ -64,3 +64,19 @@ t.test('a fault ends the connection', async (t) => {
   await turn();
   t.strictSame(told, ['Error: a fault', 'destroyed']);
 });
+
+t.test('the end of what came before is not the end of it', async (t) => {
+  const { told, sending } = begin();
+  sending.drained();
+  t.strictSame(told, [], 'the next request would be answered before this one');
+  await turn();
+  t.strictSame(told, WHOLE);
+});
+
+t.test('to a client that ends its side, before this side ends', async (t) => {
+  const { told, sending } = begin();
+  sending.ending?.();
+  t.strictSame(told, WHOLE);
+  await turn();
+  t.strictSame(told, WHOLE, 'once');
+});
