@@ -43,10 +43,12 @@ export async function signEdits(
   const { clock, settings } = ctx;
   const signed = await signOwners(ctx, row, () => owners, {}, reader, known);
   if (!signed) return undefined;
+  await nextSlice();
   const { signing, change, rows, made, isWhole } = signed;
   const basis = isWhole ? basisOfRows(servingZone(reader, row, settings), signing) : undefined;
   if (!basis) return { signatures: made, change: undefined };
   change.store();
+  await nextSlice();
   await inSlices(clock, rows.makeOctets());
   const planned: PlannedSignatures = {
     fits: (now) => isDeepStrictEqual(basisOfRows(servingZone(ctx.store, now, settings), signing), basis),
@@ -119,6 +121,7 @@ async function signOwners(
   const also = denials === 'many' ? [] : denials;
   const options = { also, hashes: also.length > 0 ? allHashes(own) : hashes, ...signedUpTo(row, own) };
   const change = await inSlices(clock, signInSteps(own, ownersOf(own.zone), before, options));
+  await nextSlice();
   const made = await signatures.fill(zoneKeys.threads);
   return { signing: own, change, rows, made, isWhole: denials.length === 0 };
 }

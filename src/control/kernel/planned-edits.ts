@@ -5,7 +5,7 @@
  */
 
 import { toHex } from '../../base/bytes.js';
-import { finished, inSlices } from '../../base/slices.js';
+import { finished, inSlices, nextSlice } from '../../base/slices.js';
 import { ownerText } from '../../serving/difference.js';
 import { signatureState } from '../../serving/zone-state.js';
 import { findRecord, findSameRecord, type NewRecordRow, type RecordRow } from '../../store/records/records.js';
@@ -142,6 +142,8 @@ async function planEdits<Value, Result>(
   const zone = findZone();
   const plan = openPlan(ctx, zone);
   const value = await inSlices(ctx.clock, work(plan, zone));
+  // Each step has a slice of its own: together, the ends of several would make a long turn.
+  await nextSlice();
   const { entries } = plan;
   const changes = plan.changes();
   if (changes.length === 0) return { zone, value, entries, ready: undefined };
@@ -150,6 +152,7 @@ async function planEdits<Value, Result>(
     (await planSignedEdits(ctx, zone, changes, outdated?.replacement?.signatures));
   const signed = found ? undefined : await signPlannedEdits(ctx, zone, changes, outdated?.signatures);
   const replacement = found ?? signed?.replacement;
+  await nextSlice();
   const ready = await prepareEdits(ctx, zone, { changes, entries }, replacement !== undefined);
   return {
     ...{ zone, value, entries: [], ready, replacement, signatures: signed?.signatures },

@@ -7,7 +7,7 @@
  */
 
 import { UserError } from '../../base/errors.js';
-import { betweenWrites, inSlices, inWrites } from '../../base/slices.js';
+import { betweenWrites, inSlices, inWrites, nextSlice } from '../../base/slices.js';
 import { Type } from '../../dns/codes.js';
 import { ownerText } from '../../serving/difference.js';
 import { signatureState } from '../../serving/zone-state.js';
@@ -74,8 +74,10 @@ export async function prepareEdits(
   isPlanned: boolean,
 ): Promise<ReadyEdits> {
   const { owners, complete } = await ownersOf(ctx, zone, changes, isPlanned);
+  await nextSlice();
   // Nobody would read the events of a dry run.
   const events = ctx.dryRun ? [] : await inSlices(ctx.clock, planEvents(ctx, entries));
+  await nextSlice();
   const staged = ctx.dryRun && changes.length <= MOST_TRIED ? undefined : await stageRows(ctx, zone, changes, events);
   return {
     changes,
@@ -107,6 +109,7 @@ async function stageRows(
     planRemovalOfAbandoned(ctx);
     return { set: stageRecordSet(store, now), edit: stageEdit(store, emptyEdit(ctx, now), journal.length) };
   });
+  await betweenWrites();
   await storeAll(ctx, set, [
     storing(rows, (row) => stageRecord(store, set, row)),
     storing(journal, (record, i) => appendEditedRecords(store, edit, i, [record])),
