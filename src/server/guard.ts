@@ -1,4 +1,4 @@
-/** The wrapper of the engine for every transport: it counts, and it answers SERVFAIL when the engine throws. */
+/** The wrapper of the engine for every transport: it counts, and it answers SERVFAIL when the engine throws. Those who answer later are wrapped, too. */
 import { type Answer, type AnswerDeferred, DEFERRED, type DeferredResult } from '../answer/transport.js';
 import { Rcode } from '../dns/codes.js';
 import { Count, type CountBlock, countQuery, countResponse } from './counters.js';
@@ -23,16 +23,25 @@ export function guardAnswer(answer: Answer, block: CountBlock, report: ReportFau
   };
 }
 
-/** Counts the answers to deferred queries in `block`, where or when they are made. */
-export function countDeferred(answerDeferred: AnswerDeferred, block: CountBlock): AnswerDeferred {
+/** Wraps `answerDeferred`: its answers are counted in `block`, when they are made; any error is reported, and there is no answer. */
+export function guardDeferred(answerDeferred: AnswerDeferred, block: CountBlock, report: ReportFault): AnswerDeferred {
   const count = (answer: DeferredResult): DeferredResult => {
     if (answer) countResponse(block, answer, 0, answer.length);
     else block[Count.silent]! += 1;
     return answer;
   };
   return (...query) => {
-    const answer = answerDeferred(...query);
-    return answer instanceof Promise ? answer.then(count) : count(answer);
+    const fail = (error: unknown): DeferredResult => {
+      block[Count.fault]! += 1;
+      report(error, query[0]);
+      return count(undefined);
+    };
+    try {
+      const answer = answerDeferred(...query);
+      return answer instanceof Promise ? answer.then(count, fail) : count(answer);
+    } catch (error) {
+      return fail(error);
+    }
   };
 }
 
@@ -48,13 +57,4 @@ function writeServFail(request: Uint8Array, start: number, length: number, respo
   response[at + 3] = Rcode.servFail;
   response.fill(0, at + 4, at + 12);
   return 12;
-}
-
-/** Samples log reports: the first ten of a kind, then each power of two, so that many errors do not fill the log. */
-export function sampleReports(): () => number | undefined {
-  let seen = 0;
-  return () => {
-    seen += 1;
-    return seen <= 10 || (seen & (seen - 1)) === 0 ? seen : undefined;
-  };
 }

@@ -13,10 +13,10 @@ import {
 import type { Clock } from '../base/clock.js';
 import { parsePeerAddress } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
+import { sampleReports } from '../base/sample-reports.js';
 import { Count, type CountBlock } from './counters.js';
 import { whenAnswered } from './deferred.js';
 import { freshnessOf } from './freshness.js';
-import { sampleReports } from './guard.js';
 import { watchHandshakes } from './handshakes.js';
 import type { Exchange, HttpsConnections } from './https-connections.js';
 import { listen, type PortSharing } from './tcp.js';

@@ -9,9 +9,10 @@ import type { Clock } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
 import type { MetricSample } from '../base/metrics.js';
+import { sampleReports } from '../base/sample-reports.js';
 import { readCounters } from './counter-samples.js';
 import { type CountBlock, countBlock, createCounters, sumOfCounters } from './counters.js';
-import { countDeferred, guardAnswer, type ReportFault, sampleReports } from './guard.js';
+import { guardAnswer, guardDeferred, type ReportFault } from './guard.js';
 import { type HttpsListenOptions, startHttps } from './https.js';
 import { HTTPS_LIMITS, HttpsConnections } from './https-connections.js';
 import { ListenError } from './listen-error.js';
@@ -164,9 +165,10 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
   const { xdp = [] } = options;
   const counters = createCounters(1 + udpThreads(options.workers, xdp));
   const counts = countBlock(counters.memory, 0);
-  const answer = guardAnswer(options.answer, counts, faultLogger(log));
+  const report = faultLogger(log);
+  const answer = guardAnswer(options.answer, counts, report);
   const { answerTransfer } = options;
-  const answerDeferred = options.answerDeferred && countDeferred(options.answerDeferred, counts);
+  const answerDeferred = options.answerDeferred && guardDeferred(options.answerDeferred, counts, report);
   const context = { answer, answerTransfer, answerDeferred, counts, log, clock };
   const limits = { ...STREAM_LIMITS, ...options.limits };
   const canShare = await canSharePorts();
@@ -260,7 +262,10 @@ function faultLogger(log: Logger): ReportFault {
     const seen = admit();
     if (seen === undefined) return;
     const stack = error instanceof Error ? error.stack : String(error);
-    log.error({ request: toHex(request), stack, seen }, 'a fault in the answer engine; SERVFAIL was answered');
+    log.error(
+      { request: toHex(request), stack, seen },
+      'a fault in the answer engine; SERVFAIL or nothing was answered',
+    );
   };
 }
 

@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:net';
 import { Transport } from '../answer/transport.js';
 import type { Logger } from '../base/log.js';
-import { sampleReports } from './guard.js';
+import { sampleReports } from '../base/sample-reports.js';
 import { type ListenProtocol, listenErrorOf } from './listen-error.js';
 import type { StreamConnections } from './stream-connections.js';
 

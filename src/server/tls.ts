@@ -3,8 +3,8 @@ import { createServer } from 'node:tls';
 import { Transport } from '../answer/transport.js';
 import type { Clock } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
+import { sampleReports } from '../base/sample-reports.js';
 import type { CountBlock } from './counters.js';
-import { sampleReports } from './guard.js';
 import { watchHandshakes } from './handshakes.js';
 import { listen, STREAM_OPTIONS, type StreamListener, type StreamListenOptions } from './tcp.js';
 

@@ -3,8 +3,9 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import type { Answer } from '../answer/transport.js';
 import { toHex } from '../base/bytes.js';
 import { invariant } from '../base/errors.js';
+import { sampleReports } from '../base/sample-reports.js';
 import { type CountBlock, countBlock } from './counters.js';
-import { guardAnswer, sampleReports } from './guard.js';
+import { guardAnswer } from './guard.js';
 import type { UdpWorkerData, UdpWorkerMessage, WorkerEngine, WorkerEngineModule } from './udp-protocol.js';
 
 export interface WorkerThread {

@@ -2,6 +2,7 @@
 import { type Answer, createClient, Transport, type TransportCode } from '../answer/transport.js';
 import { messageOf } from '../base/errors.js';
 import type { Logger } from '../base/log.js';
+import { sampleReports } from '../base/sample-reports.js';
 import { Rcode } from '../dns/codes.js';
 import { type MessageHead, readHead, readMessage } from '../dns/message.js';
 import { LONGEST_MESSAGE } from '../dns/message-writer.js';
@@ -17,6 +18,8 @@ import { replyTo, replyToBadSignature, signReply } from './reply.js';
 const PLAIN_PAYLOAD = 512;
 
 export type SignatureOptions = KeyChecker;
+
+const admit = sampleReports();
 
 export interface SignedQueryOptions extends SignatureOptions {
   /** The engine. */
@@ -74,7 +77,8 @@ export function answerSigned(
     return length <= 0 ? undefined : signReply(room.slice(0, length), { key, tsig }, clock);
   } catch (error) {
     // After a start, the keys of secrets are not there at once: without an answer the client asks again.
-    log.warn({ error: messageOf(error) }, 'a signed query was not answered');
+    const seen = admit();
+    if (seen !== undefined) log.warn({ error: messageOf(error), seen }, 'a signed query was not answered');
     return undefined;
   }
 }

@@ -7,6 +7,7 @@ import { equalBytes } from '../../base/bytes.js';
 import { messageOf } from '../../base/errors.js';
 import { parseIP, parsePeerAddress, storedCidrSet } from '../../base/ip.js';
 import type { Logger } from '../../base/log.js';
+import { sampleReports } from '../../base/sample-reports.js';
 import { Class, Rcode, Type } from '../../dns/codes.js';
 import { type ReadMessage, readMessage } from '../../dns/message.js';
 import { nameEquals, toFqdn } from '../../dns/name.js';
@@ -69,13 +70,15 @@ export function createNotifyReceiver(options: NotifyReceiverOptions): NotifyRece
     return signReply(reply, signed, clock);
   };
 
+  const admit = sampleReports();
   return {
     answer(request, address) {
       try {
         return answer(request, address);
       } catch (error) {
         // After a start, the keys of secrets are not there at once: without an answer the primary sends it again.
-        log.warn({ error: messageOf(error) }, 'a NOTIFY was not answered');
+        const seen = admit();
+        if (seen !== undefined) log.warn({ error: messageOf(error), seen }, 'a NOTIFY was not answered');
         return undefined;
       }
     },

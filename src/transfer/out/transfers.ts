@@ -4,6 +4,7 @@ import { messageOf } from '../../base/errors.js';
 import { type CidrSet, parsePeerAddress } from '../../base/ip.js';
 import type { Logger } from '../../base/log.js';
 import type { MetricSample } from '../../base/metrics.js';
+import { sampleReports } from '../../base/sample-reports.js';
 import { Class, Rcode, Type } from '../../dns/codes.js';
 import { frameOf } from '../../dns/frames.js';
 import { type ReadMessage, readMessage } from '../../dns/message.js';
@@ -128,15 +129,16 @@ export function createTransfers(options: TransferOptions): Transfers {
   };
 }
 
+const admitUnread = sampleReports();
+
 /** A store that cannot be read is a failure of this transfer only. */
 function judgeOrFail(options: TransferOptions, request: Uint8Array, client: TransferClient): ReturnType<typeof judge> {
   try {
     return judge(options, request, client);
   } catch (error) {
-    options.log.error(
-      { err: error, peer: client.address },
-      'a zone transfer was not begun: the database cannot be read',
-    );
+    const seen = admitUnread();
+    const line = { err: error, peer: client.address, seen };
+    if (seen !== undefined) options.log.error(line, 'a zone transfer was not begun: the database cannot be read');
     const message = readMessage(request);
     return message && { reply: replyTo(message, Rcode.servFail) };
   }

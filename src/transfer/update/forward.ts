@@ -5,6 +5,7 @@
 import { messageOf } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import type { MetricSample } from '../../base/metrics.js';
+import { sampleReports } from '../../base/sample-reports.js';
 import { Rcode } from '../../dns/codes.js';
 import { toFqdn } from '../../dns/name.js';
 import { TsigError } from '../../dns/tsig.js';
@@ -70,13 +71,15 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
     return answer === 'away' ? refuse(Rcode.servFail) : answer;
   };
 
+  const admit = sampleReports();
   return {
     async answer(request, address) {
       try {
         return await forward(request, address);
       } catch (error) {
         // After a start, the keys of secrets are not there at once: without an answer the client asks again.
-        log.warn({ error: messageOf(error) }, 'a dynamic update was not answered');
+        const seen = admit();
+        if (seen !== undefined) log.warn({ error: messageOf(error), seen }, 'a dynamic update was not answered');
         return undefined;
       }
     },
