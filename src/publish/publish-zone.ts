@@ -166,13 +166,13 @@ function finish(zones: PublishedZones, seq: number, isOver: IsOver): void {
   const { source, writer, loaded, loading } = zones;
   const current = loading.get(seq)!;
   const { load } = current;
-  if (zones.starts) {
+  const before = loaded.get(seq);
+  if (zones.starts && !before) {
     // All is read from one state, so nothing has changed since it began.
     writer.publishZone(load.number);
     commit(zones, seq, { number: load.number, zone: current.zone });
     return;
   }
-  const before = loaded.get(seq);
   const zone = source.zone(seq);
   if (!zone) {
     load.abandon();
