@@ -137,6 +137,18 @@ t.test(
   },
 );
 
+t.test('who was added without being asked is not held as the last administrator', async (t) => {
+  const { head, stranger, account, misfits } = await team(t);
+  const added = await head(POST, '~/members', { email: 'stranger@example.org', roles: [SUPER], status: 'accepted' });
+  t.match(added, { status: 200 });
+  const own = (await head('GET', '/memberships')).result.find(
+    (row: { account: { id: string } }) => row.account.id === account,
+  );
+  t.match(await head(DELETE, `/memberships/${own.id}`), { status: 200 });
+  t.match(await stranger(DELETE, `/memberships/${added.result.id}`), { status: 200 }, 'who leaves at any time');
+  t.strictSame(misfits, []);
+});
+
 t.test('what is refused', async (t) => {
   const { head, as, token, misfits, account } = await team(t);
   const refused = async (body: unknown, code: number): Promise<void> => {

@@ -246,10 +246,15 @@ export async function removeMember(ctx: Context, accountId: string, memberId: st
   return value;
 }
 
-/** Inside a commit; also for users who leave. */
-export function endMembership(ctx: Context, draft: Draft, row: MemberRow): void {
+/**
+ * Inside a commit; also for users who leave. An account without another super administrator keeps them, but nobody who was added
+ * without being asked.
+ */
+export function endMembership(ctx: Context, draft: Draft, row: MemberRow, by: 'account' | 'user' = 'account'): void {
   const event = { account: row.account, id: row.id, name: emailOf(ctx, row), before: described(row) };
-  keepingAdministrator(ctx.store, row.account, () => removeMemberRow(ctx.store, row.seq));
+  const remove = (): void => removeMemberRow(ctx.store, row.seq);
+  if (by === 'user' && row.agreed === 0) remove();
+  else keepingAdministrator(ctx.store, row.account, remove);
   withdrawInvitation(ctx.store, row.id, draft.now);
   draft.event({ kind: 'member.remove', ...event });
 }

@@ -46,7 +46,7 @@ export async function replyToMembership(ctx: Context, membershipId: string, repl
   const { value } = await commit(ctx, (draft) => {
     const row = requireMembership(ctx, membershipId);
     if (row.status === 'accepted') {
-      if (reply === 'rejected') endMembership(ctx, draft, row);
+      if (reply === 'rejected') endMembership(ctx, draft, row, 'user');
       else if (row.agreed === 0) acceptMembership(ctx, draft, row);
       return membershipItem(ctx, row);
     }
@@ -108,7 +108,7 @@ function actorOfUser({ store }: Context, email: string): Actor | undefined {
 export async function leaveAccount(ctx: Context, membershipId: string): Promise<string> {
   const { value } = await commit(ctx, (draft) => {
     const row = requireMembership(ctx, membershipId);
-    endMembership(ctx, draft, row);
+    endMembership(ctx, draft, row, 'user');
     return toHex(row.id);
   });
   return value;
