@@ -67,9 +67,11 @@ export function pageFrom<Item, View>(
   return successPage(views, resultInfo(page, views.length, all.length));
 }
 
-/** A list without pages, which says that it has one. */
-export function onePage<View>(views: View[]): Success<View[]> {
-  return successPage(views, resultInfo({ page: 1, perPage: Math.max(1, views.length) }, views.length, views.length));
+/** A list without pages, which says that it has one. Whoever asks for another gets an empty one: clients ask until they do (v4: §0). */
+export function onePage<View>(views: View[], query: Query = {}): Success<View[]> {
+  const { page } = pageOf(query, ACCOUNT_PAGES);
+  const asked = page === 1 ? views : [];
+  return successPage(asked, resultInfo({ page, perPage: Math.max(1, views.length) }, asked.length, views.length));
 }
 
 function wholeNumber(text: string | undefined): number | undefined {

@@ -44,6 +44,24 @@ t.before(async () => {
   world = { ...installed, account, zone, other, monitor, pool: made.json.result.id, client };
 });
 
+t.test('lists that are whole have one page', async (t) => {
+  const { call, account, zone, monitor, pool } = world;
+  const base = `/accounts/${account}/load_balancers`;
+  for (const [path, id] of [
+    [`${base}/pools`, pool],
+    [`${base}/monitors`, monitor],
+    [`${base}/monitors/${monitor}/references`, undefined],
+    [`/zones/${zone}/load_balancers`, undefined],
+  ] as const) {
+    const first = (await call('GET', `${path}?page=1`)).json;
+    if (id !== undefined)
+      t.match(first, { result: [{ id }], result_info: { page: 1, count: 1, total_count: 1 } }, path);
+    const second = (await call('GET', `${path}?page=2&per_page=5`)).json;
+    t.strictSame(second.result, [], `${path}: clients ask for pages until one is empty`);
+    t.match(second.result_info, { count: 0, total_count: first.result_info.total_count }, path);
+  }
+});
+
 const MONITOR = {
   type: 'https',
   description: 'web',

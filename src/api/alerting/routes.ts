@@ -69,8 +69,10 @@ export const alertingRoutes = routes<Parts>({ tags: ['Alerting'], area: 'account
   app.get(
     `${BASE}/destinations/webhooks/:webhook_id/deliveries`,
     { summary: 'List deliveries to a webhook', params: webhookParams, list: delivery },
-    async (ctx, { params: { account_id: account, webhook_id: id } }) =>
-      onePage((await listDeliveries(ctx, account, id)).map(deliveryView)),
+    async (ctx, request) => {
+      const { account_id: account, webhook_id: id } = request.params;
+      return onePage((await listDeliveries(ctx, account, id)).map(deliveryView), queryOf(request));
+    },
   );
   app.post(
     `${BASE}/destinations/webhooks/:webhook_id/test`,

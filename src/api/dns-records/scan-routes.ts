@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { listFound, reviewFound, scanAndAdd, triggerScan } from '../../control/records/scan.js';
 import { onePage } from '../paging.js';
+import { queryOf } from '../request.js';
 import { routes } from '../routing/route.js';
 import { answers, message } from '../schema.js';
 import { zoneParams } from '../zones/schema.js';
@@ -33,10 +34,8 @@ export const scanRoutes = routes({ tags: ['DNS records'], area: 'dns' }, (app) =
     },
   );
 
-  app.get(
-    `${SCAN}/review`,
-    { summary: 'List found records', params: zoneParams, list: record },
-    async (ctx, { params }) => onePage(listFound(ctx, params.zone_id).map(recordView)),
+  app.get(`${SCAN}/review`, { summary: 'List found records', params: zoneParams, list: record }, async (ctx, request) =>
+    onePage(listFound(ctx, request.params.zone_id).map(recordView), queryOf(request)),
   );
 
   app.post(

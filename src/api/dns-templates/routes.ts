@@ -55,8 +55,10 @@ export const templateRoutes = routes({ tags: ['DNS templates'], area: 'dns' }, (
   app.get(
     `${ONE}/zones`,
     { summary: 'List zones to which a template was applied', params: templateParams, list: appliedZone },
-    async (ctx, { params: { account_id: account, template_id: id } }) =>
-      onePage((await listAppliedZones(ctx, account, id)).map(appliedZoneView)),
+    async (ctx, request) => {
+      const { account_id: account, template_id: id } = request.params;
+      return onePage((await listAppliedZones(ctx, account, id)).map(appliedZoneView), queryOf(request));
+    },
   );
   app.post(
     `${ALL}/import`,

@@ -84,7 +84,7 @@ export const balancingHealthRoutes = routes<HealthRouteOptions>(
           until: timeOf(query, 'until') ?? nowUs + 1,
           ...(pool !== undefined && { pool: parseId(pool) ?? new Uint8Array(0) }),
         };
-        return onePage(await findEvents(ctx, seq, filter, matcherOf(query)));
+        return onePage(await findEvents(ctx, seq, filter, matcherOf(query)), query);
       },
     );
   },

@@ -112,7 +112,10 @@ export function referencesListing(
   for (const { path, id, params: own, one, of } of [...REFERENCES, ...more]) {
     const schema = { summary: `List what refers to ${one}`, params: params.extend(own.shape) };
     app.get(`${base}/${path}/:${id}/references`, { ...schema, list: reference }, async (ctx, request) =>
-      onePage([...(await of(ctx, accountOf(ctx, request), (request.params as Record<string, string>)[id]!))]),
+      onePage(
+        [...(await of(ctx, accountOf(ctx, request), (request.params as Record<string, string>)[id]!))],
+        queryOf(request),
+      ),
     );
   }
 }

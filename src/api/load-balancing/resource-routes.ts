@@ -7,6 +7,7 @@ import type { Context } from '../../control/kernel/context.js';
 import type { Store } from '../../store/driver.js';
 import { success } from '../envelope.js';
 import { onePage } from '../paging.js';
+import { queryOf } from '../request.js';
 import type { Routes } from '../routing/route.js';
 import { answersOne, onlyId } from '../schema.js';
 import { messagesOf } from './view.js';
@@ -59,7 +60,8 @@ function addList(app: Routes, resource: BalancingResource): void {
       list: item,
       ...(querystring && { querystring }),
     },
-    async (ctx, request) => onePage((await resource.list(ctx, resource.ofWhat(ctx, request), request)).map(view)),
+    async (ctx, request) =>
+      onePage((await resource.list(ctx, resource.ofWhat(ctx, request), request)).map(view), queryOf(request)),
   );
 }
 

@@ -66,7 +66,7 @@ export function accountResource<Item, Body, Change = Body>(
       const asked = queryOf(request);
       const items = await resource.list(ctx, request.params.account_id, asked);
       if (!isPaged) return success(items.map(view));
-      return isPaged === true ? onePage(items.map(view)) : pageFrom(asked, isPaged, items, view);
+      return isPaged === true ? onePage(items.map(view), asked) : pageFrom(asked, isPaged, items, view);
     },
   );
   app.post(
