@@ -67,7 +67,7 @@ export function pageFrom<Item, View>(
   return successPage(views, resultInfo(page, views.length, all.length));
 }
 
-/** A list without pages, which says that it has one. Whoever asks for another gets an empty one: clients ask until they do (v4: §0). */
+/** A list without pages, which says that it has one. Any further page is empty: some clients ask for pages until one is (v4: §0). */
 export function onePage<View>(views: View[], query: Query = {}): Success<View[]> {
   const { page } = pageOf(query, ACCOUNT_PAGES);
   const asked = page === 1 ? views : [];

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.js';
+import type { ListenOptions } from '../base/connections/backlog.js';
 import { beginInTurns } from '../base/connections/in-turns.js';
 import { shareConnections } from '../base/connections/shared.js';
 import { cutStalledConnections, keepWhileAnswering } from '../base/connections/stalled.js';
@@ -18,12 +19,7 @@ export interface Credentials {
 
 export interface SecureListener {
   readonly server: Server;
-  listen(place: {
-    readonly host: string;
-    readonly port: number;
-    readonly exclusive: boolean;
-    readonly backlog?: number;
-  }): Promise<void>;
+  listen(options: ListenOptions): Promise<void>;
   /** Used for new connections. Throws for invalid credentials. */
   renew(credentials: Credentials): void;
   /** Resolves when the running requests are answered. */

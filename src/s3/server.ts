@@ -4,6 +4,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { ListenOptions } from '../base/connections/backlog.js';
 import { beginInTurns } from '../base/connections/in-turns.js';
 import { shareConnections } from '../base/connections/shared.js';
 import { cutStalledConnections, keepWhileAnswering } from '../base/connections/stalled.js';
@@ -29,12 +30,7 @@ export interface S3Server {
   readonly answerFirst: AnswerFirst;
   /** Rules for connections of such a listener. */
   readonly connection: { readonly limits: typeof LIMITS; readonly onClientError: typeof answerClientError };
-  listen(place: {
-    readonly host: string;
-    readonly port: number;
-    readonly exclusive: boolean;
-    readonly backlog?: number;
-  }): Promise<void>;
+  listen(options: ListenOptions): Promise<void>;
   /** Resolves when the running requests are answered. */
   close(): Promise<void>;
 }

@@ -1,18 +1,13 @@
 /** Listens for HTTP, and explains failures with a remedy. */
 import type { Server } from 'node:net';
-import { BACKLOG } from '../../base/connections/backlog.js';
+import { BACKLOG, type ListenOptions } from '../../base/connections/backlog.js';
 import { UserError } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 
 /** The application that listens. */
 interface Application {
   readonly server: Server;
-  listen(options: {
-    readonly host: string;
-    readonly port: number;
-    readonly exclusive: boolean;
-    readonly backlog: number;
-  }): Promise<unknown>;
+  listen(options: ListenOptions): Promise<unknown>;
 }
 
 export interface ListenPlace {
