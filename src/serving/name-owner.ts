@@ -129,8 +129,8 @@ export function isProvenHostname(store: Store, { state, proof_zone: seq }: Hostn
 
 /**
  * Whether a zone is answered in DNS. One that is not proven is answered only while nothing of another account speaks against
- * it. A proven one is; below a proven zone of another account only if that one delegates it. `pool`: the name servers of the
- * installation.
+ * it: a delegation in a proven zone above is a proof, and has no effect before it was found. A proven one is; below a proven
+ * zone of another account only if that one delegates it. `pool`: the name servers of the installation.
  */
 export function mayAnswer(store: Store, zone: ZoneClaim, pool: readonly string[]): boolean {
   if (zone.type !== 'full' && zone.type !== 'secondary') return false;
@@ -155,7 +155,8 @@ function outranks(rival: ZoneClaim, zone: ZoneClaim): boolean {
 }
 
 function isDelegatedBy(store: Store, rival: ZoneRow, zone: ZoneClaim, pool: readonly string[]): boolean {
-  return zone.name.endsWith(`.${rival.name}`) && isAnswered(rival) && givesAway(store, rival, zone, pool);
+  if (isProven(rival) || !isAnswered(rival)) return false;
+  return zone.name.endsWith(`.${rival.name}`) && givesAway(store, rival, zone, pool);
 }
 
 /** The proven zone with the longest name above a zone, whose servers answer for the zone's name without it. */

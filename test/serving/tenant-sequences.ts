@@ -49,7 +49,8 @@ class Comparison {
     for (const host of hosts) {
       const zone = zones.filter((name) => isWithin(host, name) && this.alone.zoneOf(OWNER, name)).at(-1);
       const isOwn = zone !== undefined && this.proven.has(`zone ${zone}`);
-      if (isOwn) compare(host, (world) => viewOfHost(world, OWNER, host));
+      // A has given it to whoever proves it by that.
+      if (isOwn && !this.both.isGivenAway(OWNER, host)) compare(host, (world) => viewOfHost(world, OWNER, host));
     }
     for (const name of hostnames) {
       const isActive = (world: World): boolean => isActiveHostname(world, name);

@@ -33,6 +33,7 @@ import { txtTokenName } from '../../src/hostnames/ownership.js';
 import { createResolver } from '../../src/resolver/resolve.js';
 import type { Upstream, UpstreamAnswer, UpstreamType } from '../../src/resolver/upstream.js';
 import { findZoneAbove } from '../../src/serving/look-up.js';
+import { cutBetween, isProven, nearestProvenAbove } from '../../src/serving/name-owner.js';
 import { findAccount, findAccountById } from '../../src/store/access/accounts.js';
 import { insertIssued } from '../../src/store/certs/issued.js';
 import { findRequest } from '../../src/store/certs/requests.js';
@@ -158,6 +159,18 @@ export class World {
   hostnameOf(by: string, name: string): HostnameRow | undefined {
     return hostnamesOfName(this.store, name).find(
       ({ zone }) => this.accountName(findZone(this.store, zone)!.account) === by,
+    );
+  }
+
+  /** Whether the nearest zone of an account above a name delegates it to this installation, where another account has proven it. */
+  isGivenAway(by: string, host: string): boolean {
+    const nearest = findZoneAbove(this.store, parseName(`${host}.`), ({ served }) => served === 1);
+    if (!nearest || this.accountName(nearest.account) === by || !isProven(nearest)) return false;
+    const above = nearestProvenAbove(this.store, nearest);
+    return (
+      above !== undefined &&
+      this.accountName(above.account) === by &&
+      cutBetween(this.store, above, nearest) !== undefined
     );
   }
 

@@ -2,8 +2,10 @@
 import t from 'tap';
 import { createAccount } from '../../../src/control/access/accounts.js';
 import type { AskOutside, Context } from '../../../src/control/kernel/context.js';
+import { createRecord } from '../../../src/control/records/records.js';
 import { checkActivation } from '../../../src/control/zones/activation.js';
 import { createZone } from '../../../src/control/zones/zones.js';
+import { zonesOfName } from '../../../src/store/zones/zones.js';
 import { startControl } from '../fixture.js';
 
 t.test('what servers of the installation say for a zone that nobody has proven proves nothing below it', async (t) => {
@@ -22,4 +24,20 @@ t.test('what servers of the installation say for a zone that nobody has proven p
   t.match(await checkActivation(b, zone.id), { status: 'pending', proof: { by: null } });
   parent = 'ns1.registrar.example';
   t.match(await checkActivation(b, zone.id), { status: 'active', proof: { by: 'delegation' } });
+});
+
+t.test('a claim below a proven zone is answered when that zone’s delegation was found, not before', async (t) => {
+  const { ctx } = await startControl(t, { activation: 'trust' });
+  const { id } = await createAccount(ctx, { name: 'B' });
+  const above = await createZone(ctx, { name: 'example.test' });
+  for (const content of ['ns1.dns.test', 'ns2.dns.test']) {
+    await createRecord(ctx, above.id, { type: 'NS', name: 'shop', content, ttl: 60 });
+  }
+  const actor = { ...ctx.actor, kind: 'token', superAdministrator: false, accountIds: [id] } as const;
+  const below = await createZone({ ...ctx, actor }, { name: 'shop.example.test' });
+  const isServed = (): boolean => zonesOfName(ctx.store, 'shop.example.test')[0]!.served === 1;
+  t.match(below, { status: 'pending', proof: { by: null } });
+  t.notOk(isServed());
+  t.match(await checkActivation({ ...ctx, actor }, below.id), { status: 'active', proof: { by: 'delegation' } });
+  t.ok(isServed());
 });
