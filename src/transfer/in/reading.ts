@@ -117,14 +117,12 @@ class Reader implements TransferReader {
   }
 
   private takeDifference(record: ReadRecord, first: Soa, isSoa: boolean): void {
-    if (isSoa) this.takeStep(soaOf(record), first);
-    else {
-      if (++this.differences > MOST_DIFFERENCES) {
-        throw new TransferFailed('unfit', `its differences have more than ${MOST_DIFFERENCES} records`);
-      }
-      if (!this.isInside(record)) return;
-      (this.isAdding ? this.step!.added : this.step!.removed).push(record);
+    // SOAs count, too: steps without other records could go on for ever, and each is kept.
+    if (++this.differences > MOST_DIFFERENCES) {
+      throw new TransferFailed('unfit', `its differences have more than ${MOST_DIFFERENCES} records`);
     }
+    if (isSoa) this.takeStep(soaOf(record), first);
+    else if (this.isInside(record)) (this.isAdding ? this.step!.added : this.step!.removed).push(record);
   }
 
   /** Each step begins with the SOA before it; the one after it divides what is removed from what is added. */
