@@ -40,6 +40,8 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
     'control/rules/quotas.ts',
     'tokens: 10_000,\n  members: 10_000',
   ],
+  ['users of all accounts', '10,000', 'control/access/accounts.ts', 'MOST_USERS = 10_000'],
+  ['users of all accounts', 'half of what others leave', 'control/access/accounts.ts', '(all - own)) / 2'],
   ['records of an account', '5,000,000', 'control/rules/quotas.ts', 'records: 5_000_000'],
   ['custom hostnames of an account', '50,000', 'control/rules/quotas.ts', 'hostnames: 50_000'],
   ['monitors, pools and load balancers', '10,000', 'control/rules/quotas.ts', 'balancing: 10_000'],

@@ -1,9 +1,12 @@
 /** Members, roles, groups and invitations over HTTP: the forms of v4, and what strangers could try. */
 import t, { type Test } from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
+import { addUser, suspendUser } from '../../src/control/people/users.js';
 import { findAccountById, requiresTwoFactor } from '../../src/store/access/accounts.js';
 import { countInvitationsSince } from '../../src/store/access/invitations.js';
+import { putPassword } from '../../src/store/access/passwords.js';
 import { findUserByEmail } from '../../src/store/access/users.js';
+import { latestEvents } from '../support/rows.js';
 import { install } from './installation.js';
 
 const SUPER = '33666b9c79b9a5273fc7344ff42f953d';
@@ -136,6 +139,63 @@ t.test(
     t.equal(countInvitationsSince(store, seq, 0), 2);
   },
 );
+
+t.test(
+  'a user whom an account invited, and whom nobody became, goes when the day is over in which they count',
+  async (t) => {
+    const { head, stranger, account, store, clock, operator } = await team(t);
+    const { seq } = findAccountById(store, Buffer.from(account, 'hex'))!;
+    const invite = async (email: string): Promise<string> => {
+      const { status, result } = await head(POST, '~/members', { email, roles: [DNS] });
+      t.equal(status, 200, email);
+      return result.id;
+    };
+    const withdraw = async (email: string): Promise<void> => {
+      t.match(await head(DELETE, `~/members/${await invite(email)}`), { status: 200 });
+    };
+    for (const email of ['gone@example.org', 'works@example.org', 'suspended@example.org', 'stranger@example.org']) {
+      await withdraw(email);
+    }
+    await invite('pending@example.org');
+    await addUser(operator, 'added@example.org', false);
+    const { seq: works } = findUserByEmail(store, 'works@example.org')!;
+    await store.write(() => putPassword(store, works, 'a hash', 0));
+    await suspendUser(operator, 'suspended@example.org', true);
+    clock.advance(23 * 3_600_000);
+    await withdraw('later@example.org');
+    t.ok(findUserByEmail(store, 'gone@example.org'));
+    t.equal(countInvitationsSince(store, seq, 0), 6);
+    clock.advance(3_601_000);
+    await withdraw('third@example.org');
+    t.equal(findUserByEmail(store, 'gone@example.org'), undefined);
+    t.match(
+      latestEvents(store, 9).find(({ kind }) => kind === 'user.delete'),
+      { name: 'gone@example.org' },
+    );
+    const kept = ['later', 'works', 'suspended', 'pending', 'added', 'stranger', 'third'];
+    for (const name of kept) t.ok(findUserByEmail(store, `${name}@example.org`), name);
+    t.equal(countInvitationsSince(store, seq, clock.nowUs() - 24 * 3_600_000_000), 2);
+    t.match(await stranger('GET', '/memberships'), { status: 200 });
+  },
+);
+
+t.test('of the users whom all share, an account may make half of what the others leave', async (t) => {
+  const { head, as, token, account, store, operator } = await team(t);
+  const insert = store.prepare<[Uint8Array]>(
+    `INSERT INTO users (id, email, super_administrator, created_at, modified_at, suspended, made_by)
+     WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4997)
+     SELECT unhex(printf('%032x', i)), i || '@example.net', 0, 0, 0, 1, ? FROM n`,
+  );
+  await store.write(() => insert.run(Buffer.from(account, 'hex')));
+  const user = (name: string) => ({ email: `${name}@example.org`, roles: [DNS] });
+  t.match(await head(POST, '~/members', user('last')), { status: 200 });
+  t.match(await head(POST, '~/members', user('more')), { status: 403, errors: [{ code: 1405 }] });
+  t.match(await head(POST, '~/members', user('stranger')), { status: 200 }, 'who is known takes no place');
+  t.ok(await addUser(operator, 'operator@example.org', false), 'the operator is not held');
+  const { id: other } = await createAccount(operator, { name: 'Other', members: ['other@example.org'] });
+  const owner = as(await token({ email: 'other@example.org', name: 'other' }));
+  t.match(await owner(POST, `/accounts/${other}/members`, user('first')), { status: 200 }, 'others have room');
+});
 
 t.test('who was added without being asked is not held as the last administrator', async (t) => {
   const { head, stranger, account, misfits } = await team(t);

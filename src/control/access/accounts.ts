@@ -12,11 +12,14 @@ import { hasSecondFactor } from '../../store/access/factors.js';
 import { plainAddress } from '../../store/access/mail-address.js';
 import { findMemberOf, insertMember } from '../../store/access/members.js';
 import {
+  abandonedUsers,
   countUsers,
+  countUsersMadeBy,
   describeUser,
   findUserByEmail,
   findUserById,
   insertUser,
+  removeUser,
   type UserDetails,
   type UserRow,
 } from '../../store/access/users.js';
@@ -48,8 +51,11 @@ export interface AccountInput {
 const DEFAULT_PER_PAGE = 20;
 const MOST_PER_PAGE = 1000;
 const LONGEST_NAME = 100;
-/** Users of an installation. */
+/** Users of an installation. Of what the others leave, an account may make half by inviting them, so that room is left. */
 const MOST_USERS = 10_000;
+/** How many who are gone are removed in one write. */
+const MOST_REMOVED = 100;
+const DAY_US = 24 * 3_600_000_000;
 
 export function accountItem(row: AccountRow): AccountItem {
   const { id, name, type, created_at: createdAt, enforce_twofactor: enforced } = row;
@@ -172,16 +178,21 @@ export function addAccount(ctx: Context, draft: Draft, name: string, type: 'stan
   return account;
 }
 
-/** The user with an e-mail address; created if there is none. */
-export function findOrAddUser(ctx: Context, draft: Draft, email: string, superAdministrator: boolean): UserRow {
+/** The user with an e-mail address; created if there is none. `account`: that invites the user. */
+export function findOrAddUser(
+  ctx: Context,
+  draft: Draft,
+  email: string,
+  superAdministrator: boolean,
+  account?: AccountRow,
+): UserRow {
   const address = plainAddress(email);
   if (address === undefined)
     throw accountFailure('badInput', { reason: `${email.trim().slice(0, 60)} is not an e-mail address.` });
   const known = findUserByEmail(ctx.store, address);
   if (known) return known;
-  if (countUsers(ctx.store) >= MOST_USERS) {
-    throw accountFailure('badInput', { reason: `There are ${MOST_USERS} users already.` });
-  }
+  removeAbandonedUsers(ctx, draft);
+  requireRoomForUser(ctx, account);
   const id = makeId(ctx.clock.nowUs(), ctx.random);
   const row = {
     id,
@@ -194,10 +205,27 @@ export function findOrAddUser(ctx: Context, draft: Draft, email: string, superAd
     country: null,
     telephone: null,
     zipcode: null,
+    made_by: account?.id ?? null,
   };
   const user = { ...row, suspended: 0, seq: insertUser(ctx.store, row) };
   draft.event({ kind: 'user.create', id, name: address, after: { email: address, superAdministrator } });
   return user;
+}
+
+/** Nobody signed in as them, and no account has them. Invitations are counted by the day: until then, their users stay. */
+function removeAbandonedUsers(ctx: Context, draft: Draft): void {
+  for (const { seq, id, email } of abandonedUsers(ctx.store, draft.now - DAY_US, MOST_REMOVED)) {
+    removeUser(ctx.store, seq);
+    draft.event({ kind: 'user.delete', id, name: email, before: { email } });
+  }
+}
+
+function requireRoomForUser({ store, actor }: Context, account: AccountRow | undefined): void {
+  const all = countUsers(store);
+  if (all >= MOST_USERS) throw accountFailure('badInput', { reason: `There are ${MOST_USERS} users already.` });
+  if (!account || actor.superAdministrator) return;
+  const own = countUsersMadeBy(store, account.id);
+  if (own >= (MOST_USERS - (all - own)) / 2) throw accountFailure('usersOfOthers', { own });
 }
 
 /** Makes the user a member who may do everything. */

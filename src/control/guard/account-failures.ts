@@ -16,5 +16,10 @@ export const accountFailure = defineErrors('accounts', {
   noSession: { status: 400, code: 9207, text: 'This request was not made by a session.' },
   linkUsed: { status: 403, code: 9109, text: 'This sign-in link was used already.' },
   noAdministrator: { status: 400, code: 9207, text: 'No active credential of {who} has all permissions.' },
+  usersOfOthers: {
+    status: 403,
+    code: 1405,
+    text: 'The account has made {own} users, and others leave no more. An administrator of the installation may add users.',
+  },
   keyExists: { status: 400, code: 9207, text: 'That secret is in use already.' },
 });

@@ -9,6 +9,7 @@ export const EVENT_KINDS = [
     'user.edit',
     'user.suspend',
     'user.resume',
+    'user.delete',
     'membership.create',
     'hostname_allowance.edit',
   ] as const),

@@ -98,7 +98,7 @@ export async function addMember(ctx: Context, accountId: string, input: MemberIn
     if (before && !isInviteOver(ctx, before)) throw peopleFailure('memberExists');
     if (before) requireGivableMember(ctx, account, before);
     const standing = input.status === 'accepted' ? standingOf(ctx, account, email, known) : PENDING;
-    const user = known ?? findOrAddUser(ctx, draft, email, false);
+    const user = known ?? findOrAddUser(ctx, draft, email, false, account);
     const row = before
       ? changed(ctx, before, assignment, standing, draft.now)
       : added(ctx, draft, account, user, assignment, standing);

@@ -1,5 +1,5 @@
 /** Identity providers, and the users that their people are. */
-import { allRows, column, columns, hasRow, inserts, oneRow, type RowOf, runs, valueIfAny } from '../columns.js';
+import { allRows, column, columns, inserts, oneRow, type RowOf, runs, valueIfAny } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 
 const PROVIDER = columns({
@@ -64,8 +64,6 @@ export const findIdentity = valueIfAny<[issuer: string, subject: string], number
 );
 
 /** Whether the user is linked to an identity at a provider. */
-export const hasIdentity = hasRow<[user: number]>('SELECT 1 FROM oidc_identities WHERE user = ? LIMIT 1');
-
 export const linkIdentity = runs<[issuer: string, subject: string, user: number, at: number]>(
   'INSERT INTO oidc_identities (issuer, subject, user, created_at) VALUES (?, ?, ?, ?)',
 );

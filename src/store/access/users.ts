@@ -1,6 +1,6 @@
 /** Users. */
 
-import { allRows, column, columns, hasRow, insertion, oneRow, type RowOf, theValue } from '../columns.js';
+import { allRows, column, columns, hasRow, insertion, oneRow, type RowOf, runs, theValue } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 import { plainAddress } from './mail-address.js';
 
@@ -17,6 +17,8 @@ const USER = columns({
   country: column<string | null>(),
   telephone: column<string | null>(),
   zipcode: column<string | null>(),
+  /** Identifier of the account that invited a user who was not here before; it may be gone. Null: nobody did. */
+  made_by: column<Uint8Array | null>(),
 });
 
 const DETAILS = USER.only('first_name', 'last_name', 'country', 'telephone', 'zipcode', 'modified_at');
@@ -31,6 +33,11 @@ export interface UserRow extends RowOf<typeof USER> {
 const NEW = USER.without('suspended');
 
 export type NewUserRow = RowOf<typeof NEW>;
+
+/** About a user `u`: neither password nor passkey nor identity at a provider. */
+const HAS_NO_WAY_IN = `(NOT EXISTS (SELECT 1 FROM passwords WHERE user = u.seq)
+     AND NOT EXISTS (SELECT 1 FROM passkeys WHERE user = u.seq)
+     AND NOT EXISTS (SELECT 1 FROM oidc_identities WHERE user = u.seq))`;
 
 const statements = perStore((store) => ({
   byEmail: store.prepare<[email: string], UserRow>('SELECT * FROM users WHERE email = ?'),
@@ -64,6 +71,27 @@ export function setSuspended(store: Store, seq: number, suspended: number, now: 
 }
 
 export const countUsers = theValue<[], number>('SELECT count(*) FROM users');
+
+export const countUsersMadeBy = theValue<[account: Uint8Array], number>('SELECT count(*) FROM users WHERE made_by = ?');
+
+/** Whether the user has a way to sign in. */
+export const maySignIn = hasRow<[user: number]>(`SELECT 1 FROM users u WHERE seq = ? AND NOT ${HAS_NO_WAY_IN}`);
+
+/**
+ * Users whom an account invited and nobody became, in no account, whose last invitation was before that moment, in microseconds since
+ * 1970: at most so many, the oldest first. A suspended user is remembered.
+ */
+export const abandonedUsers = allRows<[before: number, most: number], UserRow>(
+  `SELECT * FROM users u WHERE made_by IS NOT NULL AND super_administrator = 0 AND suspended = 0
+     AND NOT EXISTS (SELECT 1 FROM memberships WHERE user = u.seq)
+     AND NOT EXISTS (SELECT 1 FROM api_keys WHERE user = u.seq)
+     AND NOT EXISTS (SELECT 1 FROM sessions WHERE user = u.seq)
+     AND NOT EXISTS (SELECT 1 FROM invitations WHERE user = u.seq AND invited_at > ?)
+     AND ${HAS_NO_WAY_IN}
+   ORDER BY seq LIMIT ?`,
+);
+
+export const removeUser = runs<[seq: number]>('DELETE FROM users WHERE seq = ?');
 
 export const hasUsers = hasRow<[]>('SELECT 1 FROM users LIMIT 1');
 
