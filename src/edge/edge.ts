@@ -28,7 +28,7 @@ import { createCompressingStage } from './compress/stage.js';
 import type { Stage } from './exchange/exchange.js';
 import { createMemoryShares } from './exchange/memory-shares.js';
 import type { OriginTimes } from './exchange/origin-place.js';
-import { createStalls, type Stalls } from './exchange/stalls.js';
+import { type Acknowledged, createStalls, type Stalls } from './exchange/stalls.js';
 import { type Connections, createConnections } from './listen/connections.js';
 import { createFront, type Front, type RequestReport } from './listen/front.js';
 import type { HttpLimits } from './listen/http1.js';
@@ -83,6 +83,8 @@ export interface EdgeOptions {
   readonly onRead?: (progress: Progress) => void;
   /** Resolves when it is to listen; without it, at once. */
   readonly turn?: Promise<void> | undefined;
+  /** Absent: slow readers are noticed by what is handed to the system. */
+  readonly acknowledged?: Acknowledged | undefined;
   readonly limits?: HttpLimits;
   readonly originTimes?: Partial<OriginTimes>;
   /** The most exchanges of one client with origins at once. */
@@ -129,7 +131,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     shared: options.shared,
   });
   const tickets = createTicketKeys(options);
-  const stalls = lifecycle.own('slow clients', createStalls(clock), (part) => part.close());
+  const stalls = lifecycle.own('slow clients', createStalls(clock, options.acknowledged), (part) => part.close());
   const table = createRoutingTable(store, serving);
   const contexts = createTlsContexts({
     ...options,

@@ -1,5 +1,6 @@
 /** The client's end of one exchange: what sends a response over HTTP/1.1 or HTTP/2, as `reply.ts` uses it. */
 import type { HeaderList } from './exchange.js';
+import type { Taker } from './stalls.js';
 
 export interface ClientEvents {
   /** The client can take more. */
@@ -13,8 +14,8 @@ export interface ClientResponse {
   readonly endsAtLength: boolean;
   /** Whether the client has disconnected before the end. */
   readonly isGone: boolean;
-  /** Octets that the client has not taken: they change when it takes some. */
-  readonly unsent: number;
+  /** What takes it. */
+  readonly taker: Taker;
   /** Call once, before anything is sent. */
   watch(events: ClientEvents): void;
   /** Responses of the 1xx class. */

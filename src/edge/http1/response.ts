@@ -1,5 +1,6 @@
 /** Sends the response to a plain request, in the form that Node's server gives it (RFC 9112). */
 import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Channel, Sending } from '../../plain/connections.js';
 import { currentDate } from '../../plain/current-date.js';
 import { printFieldLines } from '../../plain/field-lines.js';
@@ -7,7 +8,6 @@ import { type Texts, writeJoined } from '../../plain/write-joined.js';
 import { reasonOf } from '../error-pages/failures.js';
 import { type ClientEvents, type ClientResponse, endsConnection } from '../exchange/client-response.js';
 import { firstValue, type HeaderList, WITHOUT_BODY } from '../exchange/exchange.js';
-import { unsentOf } from '../exchange/stalls.js';
 
 const LAST_CHUNK = '0\r\n';
 
@@ -30,8 +30,8 @@ export class PlainResponse implements ClientResponse, Sending {
     this.hasBody = method === 'GET';
   }
 
-  get unsent(): number {
-    return unsentOf(this.channel.socket);
+  get taker(): Socket {
+    return this.channel.socket;
   }
 
   watch(events: ClientEvents): void {

@@ -5,7 +5,7 @@
 import type { TLSSocket } from 'node:tls';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { REQUESTS_A_TURN } from '../../base/connections/in-turns.js';
-import { type Sending, type Stalls, unsentOf } from '../exchange/stalls.js';
+import type { Sending, Stalls } from '../exchange/stalls.js';
 import { ClientFrames, type FramesOwner, MOST_LIST_OCTETS, MOST_STREAMS } from './client-frames.js';
 import { type ClientStream, STREAM_WINDOW } from './client-stream.js';
 import { Flood, type FloodKind, FrameBudget } from './frame-budget.js';
@@ -88,8 +88,8 @@ export class ClientConnection implements FramesOwner, Sending {
     this.outbox.send(FIRST_SETTINGS);
   }
 
-  get unsent(): number {
-    return unsentOf(this.socket);
+  get taker(): TLSSocket {
+    return this.socket;
   }
 
   get turn(): number {
@@ -112,7 +112,7 @@ export class ClientConnection implements FramesOwner, Sending {
     this.socket.destroy();
   }
 
-  /** The client takes nothing. */
+  /** The client takes too little. */
   cut(): void {
     this.socket.destroy();
   }

@@ -4,6 +4,7 @@ import { currentDate } from '../../plain/current-date.js';
 import { bounded } from '../exchange/bounded.js';
 import type { ClientEvents, ClientResponse } from '../exchange/client-response.js';
 import { firstValue, type HeaderList, WITHOUT_BODY } from '../exchange/exchange.js';
+import type { Window } from '../exchange/stalls.js';
 import { CODE, FLAG, LARGEST_WINDOW, MOST_PAYLOAD } from './frames.js';
 import { checkTrailers, MalformedRequest, type RequestFields } from './request-fields.js';
 import { responseBlock, trailerBlock } from './response-block.js';
@@ -52,6 +53,8 @@ export class ClientStream implements ClientResponse {
   private hasEnded: boolean;
   private queue: Buffer[] = [];
   private queued = 0;
+  /** Octets that waited and have left. */
+  taken = 0;
   private hasBody = true;
   private isEnding = false;
   private hasWaiter = false;
@@ -89,6 +92,10 @@ export class ClientStream implements ClientResponse {
   /** Since 1970. */
   nowMs(): number {
     return this.link.nowMs();
+  }
+
+  get taker(): Window {
+    return this;
   }
 
   get unsent(): number {
@@ -186,6 +193,7 @@ export class ClientStream implements ClientResponse {
       if (octets < first.length) this.queue[0] = first.subarray(octets);
       else this.queue.shift();
       this.queued -= octets;
+      this.taken += octets;
       this.sendWindow -= octets;
       this.headFrame = undefined;
       const isLast = this.isEnding && this.queued === 0 && this.trailers.length === 0;
@@ -276,6 +284,7 @@ export class ClientStream implements ClientResponse {
         this.giveBack(octets);
         this.link.onTaken(octets);
       },
+      taker: this,
       write: (chunk: Buffer): boolean => this.write(chunk),
       end: (): void => this.end(undefined, NONE),
       // A tunnel has no other end. What is left of a body does not matter before its response.

@@ -1,10 +1,13 @@
 /** What a client sends in a stream, and for a tunnel also what it gets, as a stream of Node. */
 import { Duplex, type DuplexOptions } from 'node:stream';
+import type { Window } from '../exchange/stalls.js';
 
 /** The stream below. */
 export interface DuplexLink {
   /** Octets of the body were taken. */
   onTaken(octets: number): void;
+  /** What takes that which is written. */
+  readonly taker: Window;
   write(chunk: Buffer): boolean;
   end(): void;
   /** Nobody wants the rest. */
@@ -40,6 +43,10 @@ export class StreamDuplex extends Duplex {
     if (this.complete || this.destroyed) return;
     this.complete = true;
     this.push(null);
+  }
+
+  get taker(): Window {
+    return this.link.taker;
   }
 
   drained(): void {

@@ -3,7 +3,6 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { reasonOf } from '../error-pages/failures.js';
 import { type ClientEvents, type ClientResponse, endsConnection } from '../exchange/client-response.js';
 import { type HeaderList, headerFields } from '../exchange/exchange.js';
-import { unsentOf } from '../exchange/stalls.js';
 
 function watch(response: ServerResponse, events: ClientEvents): void {
   response.on('drain', () => events.drained());
@@ -24,9 +23,9 @@ export function http1Response(response: ServerResponse): ClientResponse {
     get isGone() {
       return response.closed || response.destroyed;
     },
-    get unsent() {
+    get taker() {
       // A response that waits behind another one is its client's own doing, too.
-      return response.writableLength + (response.socket ? unsentOf(response.socket) : 0);
+      return response.socket ?? { unsent: response.writableLength, taken: 0 };
     },
     watch: (events) => watch(response, events),
     inform(status, headers) {

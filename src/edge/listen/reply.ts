@@ -4,7 +4,7 @@ import type { Failure } from '../error-pages/failures.js';
 import { failurePage } from '../error-pages/page.js';
 import type { ClientEvents, ClientResponse } from '../exchange/client-response.js';
 import { firstValue, type HeaderList, type ResponseFlow, type ResponseSink } from '../exchange/exchange.js';
-import type { Sending, Stalls } from '../exchange/stalls.js';
+import type { Sending, Stalls, Taker } from '../exchange/stalls.js';
 import { tooMuchWork } from '../rules/rules.js';
 
 /** The outcome of a request, for log and metrics. */
@@ -25,7 +25,7 @@ export interface ReplyOptions {
   /** Whether failures show cause and remedy. */
   readonly details: boolean;
   readonly onEnd: (outcome: Outcome) => void;
-  /** Notices clients that take nothing. */
+  /** Notices clients that take too little. */
   readonly stalls: Stalls;
   /** A fault of this program ended the exchange. */
   readonly onFault: (error: unknown) => void;
@@ -65,11 +65,11 @@ export class Reply implements ResponseSink, ClientEvents, Sending {
     this.extra = headers;
   }
 
-  get unsent(): number {
-    return this.response.unsent;
+  get taker(): Taker {
+    return this.response.taker;
   }
 
-  /** The client takes nothing. */
+  /** The client takes too little. */
   cut(): void {
     this.response.cut();
   }

@@ -14,7 +14,8 @@ import { type Failure, failureOf } from '../error-pages/failures.js';
 import { bounded } from '../exchange/bounded.js';
 import type { EdgeRequest, HeaderList, ServedRoute } from '../exchange/exchange.js';
 import { originFailure, statusFailure } from '../exchange/origin-failure.js';
-import { type Stalls, unsentOf } from '../exchange/stalls.js';
+import type { Stalls } from '../exchange/stalls.js';
+import { StreamDuplex } from '../http2/stream-duplex.js';
 import { endToEndHeaders, type HeaderRules, originHeaders } from './headers.js';
 import { type OriginPlaces, refusal } from './origin-places.js';
 import type { OriginPlan, OriginPlanner } from './origin-plan.js';
@@ -198,9 +199,7 @@ function originFields({ rawHeaders }: IncomingMessage): string[] {
 export function tunnel(client: Duplex, origin: Duplex, stalls: Stalls, onEnd: () => void): void {
   let over = false;
   const sendings = [client, origin].map((side) => ({
-    get unsent() {
-      return unsentOf(side);
-    },
+    taker: side instanceof StreamDuplex ? side.taker : side,
     cut: () => end(),
   }));
   const end = (): void => {
@@ -215,7 +214,8 @@ export function tunnel(client: Duplex, origin: Duplex, stalls: Stalls, onEnd: ()
     side.on('error', end);
     side.on('close', end);
   }
-  for (const sending of sendings) stalls.watch(sending);
+  // What is said here may come an octet at a time.
+  for (const sending of sendings) stalls.watch(sending, 1);
   client.pipe(origin);
   origin.pipe(client);
 }

@@ -1,4 +1,5 @@
 /** Repeats a small stored response to a plain request: its head is printed once for all who get the same answer. */
+import type { Socket } from 'node:net';
 import type { Channel, Sending } from '../../plain/connections.js';
 import { printFieldLines } from '../../plain/field-lines.js';
 import { type LateWrite, writeAtEndOfTurn } from '../../plain/late-writes.js';
@@ -6,7 +7,7 @@ import { hasTaken, writeJoined } from '../../plain/write-joined.js';
 import type { Answer } from '../cache/answer.js';
 import { reasonOf } from '../error-pages/failures.js';
 import { firstValue, type HeaderList } from '../exchange/exchange.js';
-import { type Stalls, unsentOf } from '../exchange/stalls.js';
+import type { Stalls } from '../exchange/stalls.js';
 import type { ClientSide } from '../listen/front.js';
 
 /** An answer that is given several times, as a whole. */
@@ -71,8 +72,8 @@ class Repetition implements Sending, LateWrite {
     private readonly stalls: Stalls,
   ) {}
 
-  get unsent(): number {
-    return unsentOf(this.channel.socket);
+  get taker(): Socket {
+    return this.channel.socket;
   }
 
   writeLate(): void {

@@ -53,8 +53,8 @@ class StreamRest implements Sending, ClientEvents {
     private readonly octets: number,
   ) {}
 
-  get unsent(): number {
-    return this.stream.unsent;
+  get taker(): ClientStream {
+    return this.stream;
   }
 
   cut(): void {

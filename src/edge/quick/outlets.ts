@@ -3,15 +3,15 @@ import type { Channel, Sending } from '../../plain/connections.js';
 import { type LateWrite, writeAtEndOfTurn } from '../../plain/late-writes.js';
 import { hasTaken } from '../../plain/write-joined.js';
 import type { ClientResponse } from '../exchange/client-response.js';
-import { unsentOf } from '../exchange/stalls.js';
+import type { Taker } from '../exchange/stalls.js';
 import { PlainResponse } from '../http1/response.js';
 import type { ClientStream } from '../http2/client-stream.js';
 import { composed, responseHead } from './response-head.js';
 
 /** Octets are those of [start, end), which may be overwritten afterwards. `isLast`: the body ends with them. */
 export interface Outlet {
-  /** Octets that the client has not taken. */
-  readonly unsent: number;
+  /** What takes it. */
+  readonly taker: Taker;
   /** Sends the head that was read last, with octets of the body. Returns whether the client takes more. */
   begin(ray: string, octets: Buffer, start: number, end: number, isLast: boolean): boolean;
   /** Likewise, further octets. */
@@ -70,8 +70,8 @@ export class PlainOutlet implements Outlet, Sending, LateWrite {
     else this.events!.end(false);
   }
 
-  get unsent(): number {
-    return unsentOf(this.channel.socket);
+  get taker(): Taker {
+    return this.channel.socket;
   }
 
   begin(ray: string, octets: Buffer, start: number, end: number, isLast: boolean): boolean {
@@ -134,8 +134,8 @@ export class PlainOutlet implements Outlet, Sending, LateWrite {
 export class StreamOutlet implements Outlet {
   constructor(private readonly stream: ClientStream) {}
 
-  get unsent(): number {
-    return this.stream.unsent;
+  get taker(): Taker {
+    return this.stream;
   }
 
   begin(ray: string, octets: Buffer, start: number, end: number, isLast: boolean): boolean {

@@ -16,7 +16,7 @@ import { bounded } from '../exchange/bounded.js';
 import type { ClientResponse } from '../exchange/client-response.js';
 import type { EdgeRequest, HeaderList, OriginControl, OriginEvents } from '../exchange/exchange.js';
 import { originFailure } from '../exchange/origin-failure.js';
-import type { Sending, Stalls } from '../exchange/stalls.js';
+import type { Sending, Stalls, Taker } from '../exchange/stalls.js';
 import { type ConnectionExchange, Exchange, PausableExchange, type Reader } from '../http1/origin-connection.js';
 import type { ClientStream } from '../http2/client-stream.js';
 import type { ClientSide } from '../listen/front.js';
@@ -111,8 +111,8 @@ class QuickExchange
     return this.isOver;
   }
 
-  get unsent(): number {
-    return this.outlet.unsent;
+  get taker(): Taker {
+    return this.outlet.taker;
   }
 
   begin(): void {

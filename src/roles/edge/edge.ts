@@ -28,6 +28,7 @@ import { explainStoreFailure } from '../process/store-failure.js';
 import { readBundle } from '../services/certificates.js';
 import { openBodies } from '../services/object-bodies.js';
 import { startStatusReports } from '../services/status-reports.js';
+import { acknowledgedWhenAsked } from './acknowledged.js';
 import { mapEdgeMemory } from './memory.js';
 import { explainListening } from './ports.js';
 import { createSessionExchange, type SessionMessages } from './session-exchange.js';
@@ -117,6 +118,7 @@ async function start(
     keepsUnderscores: settings.edgeUnderscores === 'keep',
     details: settings.edgeErrorDetails === 'show',
     turn: options.turn,
+    acknowledged: acknowledgedWhenAsked((err) => log.error({ err }, 'slow readers cannot be measured')),
     onRead,
     clock,
     random: systemRandom,
