@@ -2,7 +2,7 @@
  * Bodies are written in pieces, in turns by account and of one account by client: a client that reads nothing takes megabytes until its
  * connection is full, and many of them at once would keep everybody else waiting.
  */
-import { createTurnQueue, type TurnQueue } from './turn-queue.js';
+import { createTurnQueue, type TurnQueue } from './lists/turn-queue.js';
 
 export interface Pace {
   /** Calls `next`, which makes or writes a piece, when it is the turn of the account, and of the client among those of the account. */

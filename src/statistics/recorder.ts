@@ -3,8 +3,8 @@
  * zone and day. Nodes add to the same rows. What has not been stored is lost when the process ends at once.
  */
 import { messageOf } from '../base/errors.js';
+import { createTurnQueue, type TurnQueue } from '../base/lists/turn-queue.js';
 import { betweenWrites } from '../base/slices.js';
-import { createTurnQueue, type TurnQueue } from '../base/turn-queue.js';
 import type { ContextBase } from '../control/kernel/context.js';
 import type { ActivityReport } from '../observe/report.js';
 import type { ZoneTally } from '../observe/tally.js';

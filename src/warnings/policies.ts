@@ -1,6 +1,6 @@
 /** Of served zones: SPF, DKIM, DMARC, MTA-STS, BIMI and CAA records that do not do what they seem to say. */
 import { toHex } from '../base/bytes.js';
-import { createTurnQueue } from '../base/turn-queue.js';
+import { createTurnQueue } from '../base/lists/turn-queue.js';
 import { maySeeAccount } from '../control/guard/access.js';
 import type { Actor } from '../control/guard/actor.js';
 import { createStoredJudge } from '../control/rules/policy-judge.js';

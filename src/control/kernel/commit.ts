@@ -10,10 +10,10 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { steadyMs } from '../../base/clock.js';
 import { AppError } from '../../base/errors.js';
+import { createTurnQueue, type TurnQueue } from '../../base/lists/turn-queue.js';
 import { nameOfTurn, nameTurns } from '../../base/long-turns.js';
 import type { MetricSample } from '../../base/metrics.js';
 import { beginShared } from '../../base/slices.js';
-import { createTurnQueue, type TurnQueue } from '../../base/turn-queue.js';
 import { turnSamples } from '../../base/turns.js';
 import { perStore, type Store } from '../../store/driver.js';
 import { LogUnavailable, mayHaveWritten } from '../../store/failures.js';

@@ -9,6 +9,7 @@ import { type CachedItem, type PurgedItems, purgedUrl } from '../purge/purged.js
 import type { Exchange } from './freshness.js';
 import type { GrowingBody } from './growing-body.js';
 import type { MemoryStores } from './memory-store.js';
+import type { OpenPassages } from './open-passages.js';
 import type { OriginResponse } from './origin-response.js';
 import { type CachePolicy, type Eligibility, keyTarget } from './policy.js';
 import type { StoredHead, StoredResponse } from './stored-response.js';
@@ -68,7 +69,9 @@ export interface CacheState extends CacheOptions {
   readonly filling: MemoryShares;
   /** Requests to the origin that are under way, by key. */
   readonly fills: Map<string, Set<Fill>>;
-  /** Those of them that requests wait for, by what would send each request. */
+  /** The same for requests whose responses are probably for themselves alone. */
+  readonly passages: OpenPassages;
+  /** Those of {@link fills} that requests wait for, by what would send each request. */
   readonly awaited: WeakMap<Forward, Fill>;
   /**
    * Keys whose last response could not be stored, with the time until which no request waits for them; milliseconds since 1970.

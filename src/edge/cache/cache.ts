@@ -18,6 +18,7 @@ import {
 import { encode } from './encode.js';
 import { fillCache, isStalled, joinFill, leaveFill, originRequest } from './fill-cache.js';
 import { createMemoryStores } from './memory-store.js';
+import { OpenPassages } from './open-passages.js';
 import { Passage } from './passage.js';
 import { bypasses, eligibilityOf, keyTarget } from './policy.js';
 import { freshen, type StoredResponse, useOf } from './stored-response.js';
@@ -57,6 +58,7 @@ export function createEdgeCache(options: CacheOptions): EdgeCache {
     stores: createMemoryStores(options.maxOctets),
     filling: createMemoryShares(options.maxOctets),
     fills: new Map(),
+    passages: new OpenPassages(),
     awaited: new WeakMap(),
     notStored: new LRUCache({ max: MOST_NOT_STORED }),
   };
@@ -226,4 +228,5 @@ function invalidate(cache: CacheState, request: CacheRequest): void {
   const key = keyOf(request);
   cache.stores.of(request.account).removeAll(key);
   for (const fill of cache.fills.get(key) ?? []) fill.isOutdated = true;
+  cache.passages.outdate(request.zone, key);
 }

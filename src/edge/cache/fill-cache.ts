@@ -105,15 +105,21 @@ export interface OpenFill {
   readonly end: () => void;
 }
 
-export function openFill(cache: CacheState, { key, always }: Lookup, isShared: boolean): OpenFill {
+/** `since`: what is known of its request, which was sent before. */
+export function openFill(
+  cache: CacheState,
+  { key, always }: Lookup,
+  isShared: boolean,
+  { sentMs, purgesSeen, isOutdated }: Sent = sentNow(cache),
+): OpenFill {
   const { promise: result, resolve: settle } = isShared ? Promise.withResolvers<FillResult>() : ALONE;
   const fill: Fill = {
     always,
     isShared,
-    purgesSeen: cache.purged.lastSeq(),
-    lastMs: steadyMs(cache.clock),
+    purgesSeen,
+    lastMs: sentMs,
     result,
-    isOutdated: false,
+    isOutdated,
     waiting: 0,
     stop() {},
   };
@@ -124,7 +130,17 @@ export function openFill(cache: CacheState, { key, always }: Lookup, isShared: b
     fills.delete(fill);
     if (fills.size === 0 && cache.fills.get(key) === fills) cache.fills.delete(key);
   };
-  return { fill, sentMs: fill.lastMs, settle, end };
+  return { fill, sentMs, settle, end };
+}
+
+/** When a request was sent, and what has happened since. */
+export interface Sent extends Pick<Fill, 'purgesSeen' | 'isOutdated'> {
+  /** Steady milliseconds. */
+  readonly sentMs: number;
+}
+
+function sentNow({ clock, purged }: CacheState): Sent {
+  return { sentMs: steadyMs(clock), purgesSeen: purged.lastSeq(), isOutdated: false };
 }
 
 /** Stands in for the promise of a fill that no other request waits for. */

@@ -2,13 +2,16 @@
  * Handles a response that is probably for its request alone. If its head does not allow shared caches to store it, it is passed
  * on as it arrives, with its fields as a list. Otherwise it is received like any response that may be stored.
  */
+import { steadyMs } from '../../base/clock.js';
+import type { Row } from '../../base/lists/row.js';
 import type { Failure } from '../error-pages/failures.js';
 import { type HeaderList, headerFields, type ResponseFlow, type ResponseSink } from '../exchange/exchange.js';
 import { type Answer, passedHeaders } from './answer.js';
 import type { CacheState, Lookup } from './cache-state.js';
 import type { CacheResult } from './cache-status.js';
 import { DIRECTIVE_FIELDS, directivesOf } from './directives.js';
-import { type OpenFill, openFill, receive } from './fill-cache.js';
+import { type OpenFill, openFill, receive, type Sent } from './fill-cache.js';
+import type { OpenPassage } from './open-passages.js';
 import { OriginExchange } from './origin-exchange.js';
 import { allowsSharedCaches } from './storing.js';
 
@@ -24,8 +27,16 @@ export interface PassageEnd {
 /** What the cache says of a response that is passed on. */
 export const PASSED = 'DYNAMIC' satisfies CacheResult;
 
-export class Passage implements ResponseSink {
-  private readonly open: OpenFill;
+export class Passage implements ResponseSink, OpenPassage, Sent {
+  readonly key: string;
+  readonly sentMs: number;
+  readonly purgesSeen: number;
+  isOutdated = false;
+  row: Row<OpenPassage> | undefined;
+  before: OpenPassage | undefined;
+  after: OpenPassage | undefined;
+  /** Since the response is received to be stored. */
+  private open: OpenFill | undefined;
   private taker: ResponseSink | undefined;
   private end!: PassageEnd;
   private hasLeft = false;
@@ -35,7 +46,10 @@ export class Passage implements ResponseSink {
     private readonly cache: CacheState,
     private readonly lookup: Lookup,
   ) {
-    this.open = openFill(cache, lookup, false);
+    this.key = lookup.key;
+    this.sentMs = steadyMs(cache.clock);
+    this.purgesSeen = cache.purged.lastSeq();
+    cache.passages.add(lookup.request.zone, this);
   }
 
   /** Call before the response begins. */
@@ -47,7 +61,7 @@ export class Passage implements ResponseSink {
   /** The client has left. Returns false if nobody else needs the response. */
   leave(): boolean {
     this.hasLeft = true;
-    if (!this.taker) this.open.end();
+    this.close();
     return this.isOver || this.isDelivered;
   }
 
@@ -67,13 +81,14 @@ export class Passage implements ResponseSink {
         this.receive(status, headers, flow);
         return;
       }
-      this.open.end();
+      this.close();
       this.taker = sink;
       this.end.onResult(PASSED);
       sink.onHead(status, passed, flow);
     } catch (error) {
       this.isOver = true;
-      this.open.end();
+      this.close();
+      this.open?.end();
       flow.abort();
       this.end.fail(error);
     }
@@ -92,9 +107,14 @@ export class Passage implements ResponseSink {
     this.isOver = true;
     if (this.taker) this.taker.onFailure(failure);
     else if (!this.hasLeft) {
-      this.open.end();
+      this.close();
       this.end.sink.onFailure(failure);
     }
+  }
+
+  /** The response will not be stored, or others find it as that of a fill. */
+  private close(): void {
+    this.cache.passages.delete(this);
   }
 
   private get isDelivered(): boolean {
@@ -104,6 +124,8 @@ export class Passage implements ResponseSink {
   private receive(status: number, headers: HeaderList, flow: ResponseFlow): void {
     const exchange = new OriginExchange(this.lookup.request.method, () => {});
     this.taker = exchange;
+    this.open = openFill(this.cache, this.lookup, false, this);
+    this.close();
     const answer = receive(this.cache, this.lookup, this.open, exchange.begin(status, headers, flow));
     this.end.onResult(answer.result);
     this.end.deliver(answer);

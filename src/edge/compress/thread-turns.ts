@@ -1,6 +1,6 @@
 /** The work of encoders in the threads that reads of files need, too: a few at a time, in turns by account. */
 import type { Transform } from 'node:stream';
-import { createTurnQueue } from '../../base/turn-queue.js';
+import { createTurnQueue } from '../../base/lists/turn-queue.js';
 
 /** libuv has four threads unless the operator says otherwise: one of them stays free for reads of files. */
 const MOST_AT_WORK = 3;

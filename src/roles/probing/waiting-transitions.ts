@@ -1,5 +1,5 @@
 /** Transitions that wait until they are stored: of each origin and monitor the last one, by pool, and pools in turns of accounts. */
-import { createTurnQueue } from '../../base/turn-queue.js';
+import { createTurnQueue } from '../../base/lists/turn-queue.js';
 import type { Transition } from '../../monitoring/prober.js';
 
 /** Those of one pool. */

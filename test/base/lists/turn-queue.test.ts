@@ -1,6 +1,6 @@
 /** Items of several classes, taken in turns. */
 import t from 'tap';
-import { createTurnQueue } from '../../src/base/turn-queue.js';
+import { createTurnQueue } from '../../../src/base/lists/turn-queue.js';
 
 function queueOf(items: string): ReturnType<typeof createTurnQueue<string>> {
   const queue = createTurnQueue<string>((item) => item[0]!);
