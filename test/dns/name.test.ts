@@ -61,7 +61,7 @@ t.test('invalid names', async (t) => {
 
 t.test('printing and parsing are inverse for all octets', async (t) => {
   const inverse = fc.property(anyName, (name) => hex(parseName(printName(name))) === hex(name));
-  t.doesNotThrow(() => fc.assert(inverse));
+  t.doesNotThrow(() => fc.assert(inverse, { seed: 7 }));
 });
 
 t.test("only ASCII case is folded, and never in the caller's memory", async (t) => {
@@ -116,7 +116,7 @@ t.test('owner keys convert back to names, sort canonically, and keep descendants
       hex(keyA) === kept
     );
   });
-  t.doesNotThrow(() => fc.assert(property));
+  t.doesNotThrow(() => fc.assert(property, { seed: 7 }));
 });
 
 t.test('serial numbers wrap (RFC 1982)', async (t) => {

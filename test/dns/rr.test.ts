@@ -225,7 +225,7 @@ t.test('canonical form', async (t) => {
 
 const RANDOM = rdataArbitraries(anyName);
 const HOSTED = rdataArbitraries(hostName);
-const RUNS = { numRuns: 60 };
+const RUNS = { numRuns: 60, seed: 7 };
 
 t.test('every type: wire → print → parse → wire', async (t) => {
   for (const type of TYPES) {
@@ -288,7 +288,7 @@ t.test('octets from outside are refused or understood', async (t) => {
       const text = type.print(rdata);
       assert.equal(toHex(parseRdata(type.code, text, ORIGIN)), toHex(rdata), text);
     });
-    t.doesNotThrow(() => fc.assert(property, { numRuns: 150 }), type.mnemonic);
+    t.doesNotThrow(() => fc.assert(property, { numRuns: 150, seed: 7 }), type.mnemonic);
   }
 });
 
@@ -308,7 +308,7 @@ t.test('names and texts outside ASCII', async (t) => {
   const roundTrip = fc.property(fc.uint8Array({ maxLength: 30 }), (octets) => {
     assert.deepEqual(octetsOfText(JSON.parse(JSON.stringify(textOfOctets(octets)))), octets);
   });
-  t.doesNotThrow(() => fc.assert(roundTrip, { numRuns: 500 }));
+  t.doesNotThrow(() => fc.assert(roundTrip, { numRuns: 500, seed: 7 }));
 });
 
 /** The codec of npm's dns-packet, of one type: values of its own shape to and from rdata behind a length. */
@@ -470,7 +470,7 @@ t.test("IPv6 addresses like the platform's parser", async (t) => {
     const canonical = (each: string): string => new URL(`http://[${each}]/`).hostname;
     if (octets) assert.equal(canonical(printIP(octets)), canonical(address));
   });
-  t.doesNotThrow(() => fc.assert(property, { numRuns: 3000 }));
+  t.doesNotThrow(() => fc.assert(property, { numRuns: 3000, seed: 7 }));
 });
 
 t.test('host names in lower case', async (t) => {
@@ -478,5 +478,5 @@ t.test('host names in lower case', async (t) => {
     const cname = typeByMnemonic('CNAME')!;
     assert.deepEqual(parseName(`${cname.contentOf(name)}${name.length > 1 ? '.' : ''}`), lowerName(name));
   });
-  t.doesNotThrow(() => fc.assert(property, { numRuns: 300 }));
+  t.doesNotThrow(() => fc.assert(property, { numRuns: 300, seed: 7 }));
 });

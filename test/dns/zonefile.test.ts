@@ -223,7 +223,7 @@ t.test('entries do not depend on how the octets are cut into chunks', async (t) 
     fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 40 }),
     (sizes) => lex(sizes) === whole,
   );
-  t.doesNotThrow(() => fc.assert(property, { numRuns: 300 }));
+  t.doesNotThrow(() => fc.assert(property, { numRuns: 300, seed: 7 }));
 });
 
 t.test('an endless entry is refused without being stored', async (t) => {
@@ -383,7 +383,7 @@ t.test('any owner and any strings survive writing and reading', async (t) => {
       );
     },
   );
-  t.doesNotThrow(() => fc.assert(property, { numRuns: 500 }));
+  t.doesNotThrow(() => fc.assert(property, { numRuns: 500, seed: 7 }));
 });
 
 t.test('attributes of the v4 export', async (t) => {

@@ -238,6 +238,7 @@ t.test('the shortest texts match, as by trying all', async (t) => {
       const made = compileText(`wildcard_replace(http.host, "${pattern}", "${template}")`, FIELDS, LIMITS);
       return made.ok && made.of({ host }) === (wanted ? wanted.slice(1).join('|') : host);
     }),
+    { seed: 7 },
   );
 });
 
