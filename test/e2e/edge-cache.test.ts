@@ -112,6 +112,10 @@ async function setUp(t: Test) {
       for (const path of paths) results.push((await get(path)).result);
       return results;
     },
+    connections: async () => {
+      const text = await (await fetch(`${program.api}/metrics`)).text();
+      return Number(/^zoneplane_edge_connections (\d+)$/m.exec(text)?.[1]);
+    },
     purge: (body: object) => call('POST', `${zone}/purge_cache`, body),
     set: (name: string, value: unknown) => call('PATCH', `${zone}/settings/${name}`, { value }),
     set origin(next: Origin) {
@@ -120,7 +124,7 @@ async function setUp(t: Test) {
   };
 }
 
-t.test('from the first request to the purge', { timeout: 120_000 }, async (t) => {
+t.test('from the first request to the purge', { timeout: 300_000 }, async (t) => {
   const room = await setUp(t);
   const { get, results, purge } = room;
 
@@ -195,8 +199,8 @@ t.test('from the first request to the purge', { timeout: 120_000 }, async (t) =>
     leaving.end();
     await until(async () => answers.length === 1);
     const waiting = Array.from({ length: 5 }, () => get('/many.css'));
-    // Until the edge has them, and then that one of them left.
-    await sleep(500);
+    // The edge tells what it has once a second.
+    await until(async () => (await room.connections()) > waiting.length, 'the edge to have them all');
     leaving.destroy();
     await sleep(100);
     answers[0]!.end('for all');

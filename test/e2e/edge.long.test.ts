@@ -95,7 +95,7 @@ async function startRoom(t: Test, environment: NodeJS.ProcessEnv): Promise<Room>
   return { program, directory, httpPort, httpsPort, originPort, call, curl, proxiedZone };
 }
 
-t.test('a proxied record and a custom hostname lead to nginx', { skip, timeout: 120_000 }, async (t) => {
+t.test('a proxied record and a custom hostname lead to nginx', { skip, timeout: 300_000 }, async (t) => {
   const room = await startRoom(t, { ZONEPLANE_EDGE_ACCESS_LOG: '1' });
   const { program, directory, httpPort, httpsPort, originPort, call, curl } = room;
 
@@ -141,7 +141,7 @@ t.test('a proxied record and a custom hostname lead to nginx', { skip, timeout: 
     ]);
     t.match(h2.stdout, /2000 succeeded, 0 failed, 0 errored, 0 timeout/);
     t.match(h2.stdout, /Application protocol: h2/);
-    const wrk = ['-t', '1', '-c', '8', '-d', '1', '-H', 'Host: www.shop.example'];
+    const wrk = ['-t', '1', '-c', '8', '-d', '1', '--timeout', '60s', '-H', 'Host: www.shop.example'];
     const h1 = await promisify(execFile)('wrk', [...wrk, `http://127.0.0.1:${httpPort}/style.css`]);
     t.match(h1.stdout, /[1-9]\d* requests in/);
     t.notMatch(h1.stdout, /Non-2xx|Socket errors/);
@@ -218,7 +218,7 @@ t.test('a proxied record and a custom hostname lead to nginx', { skip, timeout: 
   await t.rejects(curl(url, ...trusted), 'nor does curl get in');
 });
 
-t.test('when the edge runs, and that its end is nobody else’s', { skip, timeout: 120_000 }, async (t) => {
+t.test('when the edge runs, and that its end is nobody else’s', { skip, timeout: 300_000 }, async (t) => {
   const room = await startRoom(t, { ZONEPLANE_EDGE: 'on' });
   const { program, curl, httpPort, call } = room;
   const url = `http://www.shop.example:${httpPort}/`;
@@ -226,6 +226,7 @@ t.test('when the edge runs, and that its end is nobody else’s', { skip, timeou
   t.pass('on: it runs although nothing is proxied');
   await room.proxiedZone('shop.example');
   await until(async () => (await curl(url)).status === 200);
+  await until(() => dig(program.dnsPort, 'www.shop.example', 'A') === '203.0.113.80', 'DNS to have it, too');
   const others = ['admin', 'dns'].map((role) => childOf(program.child.pid!, role));
   const first = childOf(program.child.pid!, 'edge')!;
   process.kill(first, 'SIGKILL');
@@ -245,7 +246,7 @@ t.test('when the edge runs, and that its end is nobody else’s', { skip, timeou
   );
 });
 
-t.test('auto: it ends with the last proxied record', { skip, timeout: 120_000 }, async (t) => {
+t.test('auto: it ends with the last proxied record', { skip, timeout: 300_000 }, async (t) => {
   const room = await startRoom(t, {});
   const { curl, httpPort, call, program } = room;
   const url = `http://www.shop.example:${httpPort}/`;
@@ -263,7 +264,7 @@ t.test('auto: it ends with the last proxied record', { skip, timeout: 120_000 },
   t.pass('the process ends, too');
 });
 
-t.test('off: it never runs', { skip, timeout: 120_000 }, async (t) => {
+t.test('off: it never runs', { skip, timeout: 300_000 }, async (t) => {
   const room = await startRoom(t, { ZONEPLANE_EDGE: 'off' });
   await room.proxiedZone('shop.example');
   await until(async () => dig(room.program.dnsPort, 'www.shop.example', 'A') === '203.0.113.80');

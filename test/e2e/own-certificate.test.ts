@@ -9,8 +9,12 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import t from 'tap';
+import { parseName } from '../../src/dns/name.js';
 import { freePort } from '../support/free-ports.js';
+import { decodeMessage, makeQuery } from '../support/message.js';
 import { type Program, startProgram, stopProgram } from '../support/program.js';
+import { askAll } from '../support/reference-servers.js';
+import { until } from '../support/until.js';
 
 const run = promisify(execFile);
 const KEY = 'k0123456789abcdef0123456789abcdef0123';
@@ -54,6 +58,10 @@ t.test('one certificate for all TLS listeners', async (t) => {
     body: form,
   });
   t.equal(imported.status, 200, await imported.text());
+  await until(async () => {
+    const [answer] = await askAll(program.dnsPort, [makeQuery(parseName('www.own.test.'), 1)]);
+    return decodeMessage(answer!).answer.length === 1;
+  }, 'the DNS process has the records');
   const curl = (...args: string[]) => run('/usr/bin/curl', ['-sS', '-m', '20', '--cacert', authority, ...args]);
   t.test('curl, the admin API', { skip: unless('/usr/bin/curl') }, async (t) => {
     for (const host of ['127.0.0.1', 'localhost']) {
