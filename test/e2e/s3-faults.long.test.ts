@@ -29,6 +29,7 @@ import { freePort } from '../support/free-ports.js';
 import { type Program, startProgram, stopProgram } from '../support/program.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { mountSmall, skipWithoutMounts, unmount } from '../support/small-disk.js';
+import { until } from '../support/until.js';
 import { runSql } from '../support/write-now.js';
 
 const KEY = 'faults-key-0123456789-0123456789-0123456789';
@@ -55,7 +56,7 @@ async function start(directory: string, credentials?: Credentials): Promise<Runn
   const client = new S3Client({
     ...{ endpoint: `http://127.0.0.1:${port}`, region: 'auto', forcePathStyle: true, maxAttempts: 1 },
     credentials: own,
-    requestHandler: { connectionTimeout: 2000, requestTimeout: 10_000, throwOnRequestTimeout: true },
+    requestHandler: { connectionTimeout: 20_000, requestTimeout: 60_000, throwOnRequestTimeout: true },
   });
   return { program, client, credentials: own };
 }
@@ -165,6 +166,8 @@ t.test('killed in the middle of writes', async (t) => {
     });
     const [a, b] = random.bytes(2);
     await sleep(50 + (((a! << 8) | b!) % 900));
+    // A busy machine has acknowledged little by then.
+    await until(() => journal.writes > 1);
     kill(running);
     isOver = true;
     await Promise.allSettled(writers);
