@@ -126,17 +126,17 @@ t.test('trouble with PostgreSQL', { skip: skipWithoutPostgres }, async (t) => {
       proxy.swallowAfter(OF_APPEND);
       const fromMs = steadyMs(clock);
       const failures = await Promise.all(
-        Array.from({ length: 5 }, () =>
+        Array.from({ length: 20 }, () =>
           increase(store).then(
             () => 'written',
             ({ name }: Error) => name,
           ),
         ),
       );
-      const expected = ['OutcomeUnknown', ...Array.from({ length: 4 }, () => 'LogUnavailable')];
+      const expected = ['OutcomeUnknown', ...Array.from({ length: 19 }, () => 'LogUnavailable')];
       t.strictSame(failures, expected, 'the first was sent, the others were not');
       const tookMs = steadyMs(clock) - fromMs;
-      t.ok(tookMs < 8000, `all waited 2 s, not one after the other: ${Math.round(tookMs)} ms`);
+      t.ok(tookMs < 30_000, `all waited 2 s, not one after the other: ${Math.round(tookMs)} ms`);
       proxy.goOn();
       await until(async () => (await increase(store).catch(() => 0)) > 0);
       t.equal(count(store), before + 2, 'the one that is not known was stored, and no other');

@@ -109,7 +109,7 @@ function makeNode(t: Test, directory: string, { url, name, role, more }: NodeOpt
       return { status: response.status, octets: Buffer.from(await response.arrayBuffer()) };
     },
     async ask(question) {
-      const [answer] = await askAll(program().dnsPort, [makeQuery(parseName(`${question}.`), 1)], 2000, 1);
+      const [answer] = await askAll(program().dnsPort, [makeQuery(parseName(`${question}.`), 1)], 10_000, 1);
       if (!answer) return undefined;
       return decodeMessage(answer).answer.map(({ rdata }) =>
         [0, 2, 4, 6].map((at) => Number.parseInt(rdata.slice(at, at + 2), 16)).join('.'),
