@@ -79,9 +79,9 @@ t.test('origins, answers, and the process that probes', async (t) => {
   await until(() => answers.add(dig(program)).size === 2, 'both to be answered');
 
   const killed = prober()!;
-  second.close().closeAllConnections();
   process.kill(killed, 'SIGKILL');
   t.equal(await state(), '21+ 22+', 'what is stored counts');
+  second.close().closeAllConnections();
   await until(async () => (await state()) === '21+ 22-', 'another process to find the second one dead');
   t.not(prober(), killed);
   await until(

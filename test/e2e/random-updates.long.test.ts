@@ -18,12 +18,15 @@ import { askAll } from '../support/reference-servers.js';
 import { createSecondary } from '../support/secondaries.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { asSet, serialOf, transfer } from '../support/transfer-client.js';
+import { firstThat } from '../support/until.js';
 import { APEX, SECRET, startWorld, ZONE } from '../support/update-world.js';
 
 const BIND = '/usr/sbin/named';
 const skip = !existsSync(BIND) && process.env['CI'] !== 'true' ? `not installed: ${BIND}` : false;
 const MESSAGES = Number(process.env['MESSAGES'] ?? 120);
 const SEED = Number(process.env['SEED'] ?? 2136);
+/** After this, the logs of both have come. */
+const LOGS_MS = 10_000;
 /** Whether differences without a ruling are only counted and shown. */
 const GOES_ON = process.env['GO_ON'] !== undefined;
 const SIGNER: TsigKey = {
@@ -247,8 +250,6 @@ t.test('random updates have the outcome of BIND', { skip, timeout: 60_000 + MESS
     let what = ours.rcode;
     if (ours.rcode === theirs.rcode && isSame(ours.after, theirs.after)) before = ours.after;
     else {
-      // Until their logs have come.
-      await sleep(50);
       const prerequisites = instructions.filter(({ section }) => section === 'answer');
       const prerequisitesAtBind = (): Promise<string> => send(bind.port, prerequisites);
       const exchange: Exchange = { instructions, before, ours, theirs, prerequisitesAtBind };
@@ -267,9 +268,13 @@ t.test('random updates have the outcome of BIND', { skip, timeout: 60_000 + MESS
   t.ok(Object.keys(counts).length >= 8, `${MESSAGES} messages, many kinds of outcomes`);
 });
 
+/** Waits for the logs of both, which some of the rulings read. */
 async function rulingFor(exchange: Exchange): Promise<Ruling | undefined> {
-  for (const ruling of RULINGS) if (await ruling.explains(exchange)) return ruling;
-  return undefined;
+  const find = async (): Promise<Ruling | undefined> => {
+    for (const ruling of RULINGS) if (await ruling.explains(exchange)) return ruling;
+    return undefined;
+  };
+  return firstThat(find, (ruling) => ruling !== undefined, { limitMs: LOGS_MS }).catch(() => undefined);
 }
 
 /** An outcome, beside another one of the same message. */

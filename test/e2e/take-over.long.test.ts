@@ -183,7 +183,11 @@ t.test('SIGUSR2: a successor takes the place of the server, and systemd hears of
   t.equal(program.child.exitCode, 0, 'the old server stopped by itself');
   const [, pid] = /^\/run\/systemd\/notify MAINPID=(\d+)\n$/.exec(readFileSync(heard, 'utf8')) ?? [];
   t.ok(pid, 'one successor, which is the main process now');
-  t.teardown(() => void process.kill(Number(pid), 'SIGTERM'));
+  t.teardown(async () => {
+    process.kill(Number(pid), 'SIGTERM');
+    // It is nobody's child, and writes to its directory until it has ended.
+    await until(() => !isRunning(Number(pid)));
+  });
   await until(() => {
     const now = JSON.parse(readFileSync(join(directory, 'data', 'serve.json'), 'utf8')) as { pid: number };
     return now.pid === Number(pid);
@@ -202,6 +206,14 @@ async function identityOf(port: number): Promise<string> {
   const [answer] = (await once(socket, 'message')) as [Buffer];
   socket.close();
   return answer.subarray(query.length + 13, query.length + 13 + answer[query.length + 12]!).toString('latin1');
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -10,6 +10,7 @@ import { hostnameJobs } from '../../../src/hostnames/job.js';
 import { watchOwnChanges } from '../../../src/hostnames/own-changes.js';
 import { startRunner } from '../../../src/jobs/runner.js';
 import { install } from '../../api/installation.js';
+import { until } from '../../support/until.js';
 
 const DAY_MS = 86_400_000;
 const HELD =
@@ -43,15 +44,13 @@ t.test('a hostname from its creation to its end', async (t) => {
   const create = (hostname: string, ssl: object = {}) =>
     customHostnames.create({ zone_id, hostname, ssl: { method: 'txt', type: 'dv', ...ssl } });
   const get = (id: string) => customHostnames.get(id, { zone_id });
-  /** Lets time pass until it is so; a minute at most. */
-  const becomes = async (id: string, status: string): Promise<void> => {
-    for (let i = 0; i < 120; i++) {
-      if ((await get(id)).status === status) return;
-      clock.advance(500);
-      await sleep(10);
-    }
-    t.equal((await get(id)).status, status);
-  };
+  /** Lets time pass until it is so. */
+  const becomes = (id: string, status: string): Promise<void> =>
+    until(async () => {
+      const found = (await get(id)).status;
+      if (found !== status) clock.advance(500);
+      return found === status || found;
+    }, status);
 
   const app = await create('app.customer.test', { certificate_authority: '' });
   const id = app.id;
@@ -103,16 +102,19 @@ t.test('a hostname from its creation to its end', async (t) => {
         certificates: [{ issuer: /built-in authority/ }],
       });
       const { fingerprint_sha256: old, expires_on } = certificateOf(before);
-      const sslBecomes = async (status: string): Promise<void> => {
-        for (let i = 0; i < 200 && (await get(id)).ssl?.status !== status; i++) {
-          clock.advance(500);
-          await sleep(10);
-        }
-      };
+      const sslBecomes = (status: string): Promise<void> =>
+        until(async () => {
+          const found = (await get(id)).ssl?.status;
+          if (found !== status) clock.advance(500);
+          return found === status || found;
+        }, status);
       // It looks many times a second, and months go by.
       watch.close();
       clock.advance(59 * DAY_MS);
-      await sslBecomes('caa_error');
+      for (let i = 0; i < 200 && String((await get(id)).ssl?.status) !== 'caa_error'; i++) {
+        clock.advance(500);
+        await sleep(10);
+      }
       t.equal((await get(id)).ssl?.status, 'active', 'its time has not come');
       clock.advance(4 * DAY_MS);
       await sslBecomes('caa_error');
@@ -175,14 +177,10 @@ t.test('a hostname from its creation to its end', async (t) => {
     await sleep(100);
     t.equal((await get(id)).status, 'moved');
     clock.advance(0.2 * DAY_MS);
-    for (
-      let i = 0;
-      i < 50 && (await installation.call('GET', `/zones/${zone_id}/custom_hostnames/${id}`)).status === 200;
-      i++
-    ) {
+    await until(async () => {
       clock.advance(1000);
-      await sleep(10);
-    }
+      return (await installation.call('GET', `/zones/${zone_id}/custom_hostnames/${id}`)).status !== 200;
+    }, 'it is gone');
     await t.rejects(get(id), { status: 404, errors: [{ code: 1436 }] });
   });
 
