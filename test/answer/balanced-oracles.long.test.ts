@@ -150,7 +150,7 @@ async function startBalancers(t: Test): Promise<BalancedZone> {
   return world;
 }
 
-t.test('the same networks, weights and ports', { skip, timeout: 120_000 }, async (t) => {
+t.test('the same networks, weights and ports', { skip, timeout: 300_000 }, async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-oracles-'));
   t.teardown(() => rmSync(directory, { recursive: true, force: true }));
   // One port, open at two of three addresses.

@@ -252,7 +252,7 @@ async function interrupt(isBusy: (printed: string) => boolean, ...args: readonly
   return { code, out, err };
 }
 
-t.test('Ctrl-C in an import: what is done stays, what is not done leaves nothing', { timeout: 120_000 }, async (t) => {
+t.test('Ctrl-C in an import: what is done stays, what is not done leaves nothing', { timeout: 300_000 }, async (t) => {
   const small = write('small.example.zone', ZONE.replaceAll('example.com', 'small.example'));
   const lines = Array.from({ length: 300_000 }, (_, i) => `n${i} A 192.0.2.${i % 256}\n`);
   const large = write('large.example.zone', ZONE.replaceAll('example.com', 'large.example') + lines.join(''));

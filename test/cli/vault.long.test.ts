@@ -51,7 +51,7 @@ t.test('without a database and before the first start', async (t) => {
   });
 });
 
-t.test('the first start makes the key, and it is replaced while the server runs', { timeout: 120_000 }, async (t) => {
+t.test('the first start makes the key, and it is replaced while the server runs', { timeout: 300_000 }, async (t) => {
   const server = await startProgram({ directory });
   t.teardown(() => stopProgram(server));
   let log = '';
@@ -84,7 +84,7 @@ t.test('the first start makes the key, and it is replaced while the server runs'
   }
 });
 
-t.test('a start with a wrong key says what to do', { timeout: 120_000 }, async (t) => {
+t.test('a start with a wrong key says what to do', { timeout: 300_000 }, async (t) => {
   const right = readFileSync(FILE);
   writeFileSync(FILE, `${'ab'.repeat(32)}\n`);
   const server = await startProgram({ directory, said: 'starting it again' });
@@ -100,7 +100,7 @@ t.test('a start with a wrong key says what to do', { timeout: 120_000 }, async (
   writeFileSync(FILE, right);
 });
 
-t.test('a key by setting: the DNS process never sees it', { timeout: 120_000 }, async (t) => {
+t.test('a key by setting: the DNS process never sees it', { timeout: 300_000 }, async (t) => {
   const [one, two] = [toHex(systemRandom.bytes(32)), Buffer.from(systemRandom.bytes(32)).toString('base64')];
   t.match(await run({ ZONEPLANE_MASTER_KEY: 'too short' }, 'vault', 'status'), {
     code: 2,

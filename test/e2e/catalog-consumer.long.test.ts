@@ -62,12 +62,12 @@ function configurationOf(name: ReferenceName, catalog: string, members: Version[
 
 async function isAnswered(world: World, zone: string): Promise<boolean> {
   const query = makeQuery(parseName(`www.${zone}.`), 1);
-  const [answer] = await askAll(world.program.dnsPort, [query], 500, 2);
+  const [answer] = await askAll(world.program.dnsPort, [query], 2000, 3);
   return answer !== undefined && decodeMessage(answer).answer.length === 1;
 }
 
 async function isGone(world: World, zone: string): Promise<boolean> {
-  const [answer] = await askAll(world.program.dnsPort, [makeQuery(parseName(`www.${zone}.`), 1)], 500, 2);
+  const [answer] = await askAll(world.program.dnsPort, [makeQuery(parseName(`www.${zone}.`), 1)], 2000, 3);
   return answer !== undefined && decodeMessage(answer).rcode === 5;
 }
 

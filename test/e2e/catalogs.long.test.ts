@@ -53,7 +53,7 @@ async function forEach(numbers: readonly number[], work: (number: number) => Pro
 /** How many of these zones a server answers with authority. */
 async function countServed(port: number, numbers: readonly number[]): Promise<number> {
   const queries = numbers.map((number) => makeQuery(parseName(`${nameOf(number)}.`), SOA));
-  const answers = await askAll(port, queries, 2000, 1);
+  const answers = await askAll(port, queries, 2000, 3);
   return answers.filter((answer) => answer && decodeMessage(answer).answer.length === 1).length;
 }
 

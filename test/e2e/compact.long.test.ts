@@ -91,7 +91,7 @@ function dnssecQuery(name: string, type: number, flags = 0): Buffer {
 }
 
 async function ask({ dnsPort }: Program, name: string, type: number, flags = 0): Promise<DecodedMessage> {
-  const [answer] = await askAll(dnsPort, [dnssecQuery(name, type, flags)], 3000, 1);
+  const [answer] = await askAll(dnsPort, [dnssecQuery(name, type, flags)], 3000, 5);
   return decodeMessage(answer!);
 }
 

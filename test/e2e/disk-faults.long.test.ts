@@ -22,7 +22,7 @@ www A 192.0.2.10
 
 async function address({ dnsPort }: Program, name: string): Promise<string | undefined> {
   const servers = [{ host: '127.0.0.1', port: dnsPort }];
-  const dns = createUpstream({ servers, clock: new SystemClock(), timeoutMs: 2000 });
+  const dns = createUpstream({ servers, clock: new SystemClock(), timeoutMs: 10_000 });
   return (await dns.query(name, 'A')).records[0]?.content;
 }
 

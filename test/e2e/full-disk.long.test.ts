@@ -21,7 +21,7 @@ async function address({ dnsPort }: Program): Promise<string | undefined> {
   const dns = createUpstream({
     servers: [{ host: '127.0.0.1', port: dnsPort }],
     clock: new SystemClock(),
-    timeoutMs: 500,
+    timeoutMs: 5000,
   });
   return (await dns.query('www.example.com', 'A')).records[0]?.content;
 }

@@ -73,7 +73,7 @@ async function call(method: string, path: string, body?: object): Promise<Answer
 
 /** The last octets of the addresses a name has at a DNS process. */
 async function ask(port: number, name: string): Promise<number[]> {
-  const [answer] = await askAll(port, [makeQuery(parseName(`${name}.`), 1)], 2000, 1);
+  const [answer] = await askAll(port, [makeQuery(parseName(`${name}.`), 1)], 20_000, 1);
   if (!answer) return [];
   return decodeMessage(answer).answer.map(({ rdata }) => Number.parseInt(rdata.slice(-2), 16));
 }

@@ -81,7 +81,7 @@ function randomChanges(seed: number, count: number): readonly (readonly ['add' |
   });
 }
 
-t.test('BIND, written by nsupdate', { skip, timeout: 180_000 }, async (t) => {
+t.test('BIND, written by nsupdate', { skip, timeout: 300_000 }, async (t) => {
   const zone = 'bind.test';
   const world = await startWorld(t);
   const bind = createSecondary('bind', world.directory, await freePort());
@@ -110,7 +110,7 @@ async function refresh(world: World, id: string): Promise<void> {
   await world.call('PUT', `/zones/${id}/secondary_dns/incoming`, { name: incoming.name, peers: incoming.peers });
 }
 
-t.test('Knot, written by knotc', { skip, timeout: 180_000 }, async (t) => {
+t.test('Knot, written by knotc', { skip, timeout: 300_000 }, async (t) => {
   const zone = 'knot.test';
   const world = await startWorld(t);
   const knot = createSecondary('knot', world.directory, await freePort());
@@ -142,7 +142,7 @@ t.test('Knot, written by knotc', { skip, timeout: 180_000 }, async (t) => {
   t.pass(`${CHANGES} changes`);
 });
 
-t.test('NSD, which reads its files again', { skip, timeout: 180_000 }, async (t) => {
+t.test('NSD, which reads its files again', { skip, timeout: 300_000 }, async (t) => {
   const zone = 'nsd.test';
   const world = await startWorld(t);
   const nsd = createSecondary('nsd', world.directory, await freePort());
@@ -179,7 +179,7 @@ async function signedAnswer(port: number, name: string, type: number): Promise<r
 
 t.test(
   'zones that Knot signs are served as they came, expire, and come back',
-  { skip, timeout: 180_000 },
+  { skip, timeout: 300_000 },
   async (t) => {
     const world = await startWorld(t);
     const knot = createSecondary('knot', world.directory, await freePort());
@@ -252,7 +252,7 @@ async function compareSigned(t: Test, world: World, zone: string, { port }: Seco
 
 t.test(
   'after kill -9 in the middle of a transfer the old version is served, then the new one',
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async (t) => {
     const zone = 'half.test';
     const world = await startWorld(t);

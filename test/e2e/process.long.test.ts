@@ -75,7 +75,7 @@ async function startServer(
     directory,
     environment,
     api: `http://127.0.0.1:${adminPort}`,
-    dns: createUpstream({ servers: [{ host: '127.0.0.1', port: dnsPort }], clock, timeoutMs: 500 }),
+    dns: createUpstream({ servers: [{ host: '127.0.0.1', port: dnsPort }], clock, timeoutMs: 5000 }),
     output: () => output,
     logged: (message) =>
       output
@@ -422,7 +422,7 @@ function startLimited(directory: string, limit: string): { readonly status: numb
   return spawnSync('sh', ['-c', command, process.execPath, PROGRAM, 'serve'], {
     encoding: 'utf8',
     cwd: directory,
-    timeout: 20_000,
+    timeout: 60_000,
   });
 }
 

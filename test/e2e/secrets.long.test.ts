@@ -139,10 +139,10 @@ async function live(program: Program): Promise<void> {
   const settings = { method: 'txt', type: 'dv', bundle_method: 'force' };
   ids.push((await create('brought.shop.customer.test', { ...settings, ...brought })).id);
   for (const id of ids) {
-    for (let i = 0; i < 200; i++) {
+    for (let i = 0; i < 750; i++) {
       const found = await ask<{ ssl: { status: string } }>('GET', `${hostnames}/${id}`);
       if (found.ssl.status === 'active') break;
-      if (i === 199) throw new Error(`it has no certificate: ${JSON.stringify(found)}`);
+      if (i === 749) throw new Error(`it has no certificate: ${JSON.stringify(found)}`);
       await sleep(100);
     }
   }

@@ -25,7 +25,7 @@ async function exported(zone: string): Promise<string[]> {
   return lines.map((line) => line.replace(/\s+/g, ' ').trim()).sort();
 }
 
-t.test('the database of gsqlite3', { skip: withoutPowerDns(), timeout: 120_000 }, async (t) => {
+t.test('the database of gsqlite3', { skip: withoutPowerDns(), timeout: 300_000 }, async (t) => {
   const pdns = await createPowerDns(
     directory,
     'also-notify=192.0.2.7:5300, [2001:db8::7]:5301\ndnsupdate=yes\nwebserver=yes\nserver-id=ns1\n',

@@ -329,7 +329,7 @@ t.test('a data directory of somebody else', async (t) => {
     t.match(outcome, { code: 1, err: /^zoneplane: the data directory \S+ is not writable by this user\n/ });
 });
 
-t.test('directories that cannot be made', { timeout: 60_000 }, async (t) => {
+t.test('directories that cannot be made', { timeout: 300_000 }, async (t) => {
   // Nobody, root included, makes anything below /proc.
   const place = '/proc/zoneplane/data';
   const made = join(directory, 'some', 'more', 'below');

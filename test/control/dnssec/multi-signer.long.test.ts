@@ -108,7 +108,7 @@ t.test('keys of other signers: what is allowed, and where they show', async (t) 
   t.match(await editDnssec(ctx, zoneId, { dnssec_multi_signer: false }), { multiSigner: false });
 });
 
-t.test('unbound believes BIND and us, whichever it asks', { skip, timeout: 120_000 }, async (t) => {
+t.test('unbound believes BIND and us, whichever it asks', { skip, timeout: 300_000 }, async (t) => {
   const { ctx, zoneId, contents, verify, directory: directoryOfStore } = await start(t);
   const names = Array.from({ length: 4 }, (_, i) => `h${i}`);
   for (const name of names) await createRecord(ctx, zoneId, { type: 'A', name, content: '192.0.2.1' });

@@ -121,7 +121,7 @@ async function startWorld(t: Test): Promise<World> {
 
 const DAY = 24 * HOUR;
 
-t.test('on, delegated, ZSK, KSK, algorithm, off', { timeout: 120_000 }, async (t) => {
+t.test('on, delegated, ZSK, KSK, algorithm, off', { timeout: 300_000 }, async (t) => {
   const world = await startWorld(t);
   const { ctx, zoneId, pass, states } = world;
   await createRecord(ctx, zoneId, { type: 'A', name: 'www', content: '192.0.2.1', ttl: 7200 });

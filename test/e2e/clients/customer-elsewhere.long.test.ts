@@ -21,7 +21,7 @@ const skip = existsSync(UNBOUND) || process.env['CI'] === 'true' ? false : 'not 
 const KEY = 'k0123456789abcdef0123456789abcdef0123';
 const HOST = 'app.customer.test';
 
-t.test("the customer's CNAME and TXT records appear in Unbound", { skip, timeout: 180_000 }, async (t) => {
+t.test("the customer's CNAME and TXT records appear in Unbound", { skip, timeout: 300_000 }, async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-elsewhere-'));
   const [dnsPort, port] = [await freePort(), await freePort()];
   const customer = join(directory, 'customer.conf');

@@ -14,7 +14,7 @@ async function followLink(page: Page, to: string): Promise<void> {
   await page.getByRole('link', { name: 'There' }).click();
 }
 
-t.test('signing in', { skip: noBrowser, timeout: 180_000 }, async (t: Test) => {
+t.test('signing in', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
   const dashboard = await startDashboard(t);
   const { program, key, email, call } = dashboard;
   await call('POST', '/zones', { name: 'example.com' });
@@ -56,7 +56,7 @@ t.test('signing in', { skip: noBrowser, timeout: 180_000 }, async (t: Test) => {
       Object.assign(globalThis, { requestAnimationFrame: () => 0 });
     });
     await followLink(page, `${program.api}/zones?search=example`);
-    await page.getByRole('heading', { name: 'Sign in' }).waitFor({ timeout: 15_000 });
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor({ timeout: 60_000 });
     t.equal(page.url(), `${program.api}/sign-in?to=${encodeURIComponent('/zones?search=example')}`);
     await page.context().close();
   });
