@@ -22,6 +22,7 @@ import { ownTurn } from '../guard/actor.js';
 import type { Context } from './context.js';
 import { type Draft, openDraft } from './draft.js';
 import { runAndCompare } from './dry-run.js';
+import { type SharedEnds, shareEnds, Unfinished } from './ends/shared-ends.js';
 import { temporaryFailure } from './errors.js';
 import { noteStored, Outdated, requireCurrent } from './read-point.js';
 import type { ZoneOutcome } from './zone-outcome.js';
@@ -46,7 +47,10 @@ interface Job {
   readonly sinceMs: number;
   /** The name of the turn that requested it. */
   readonly turn: string;
-  readonly run: () => Committed<unknown>;
+  /** Whether it edits nothing but single records. */
+  readonly sharesEnds: boolean;
+  /** `shared`: the zones that it edits may end together with those of other writes, before anybody reads what it returns. */
+  readonly run: (shared?: SharedEnds) => Committed<unknown>;
   readonly resolve: (committed: Committed<never>) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -106,10 +110,21 @@ export async function commitAndRead<T, Result>(
   return noteOutcome(ctx, await (ctx.dryRun ? runDry(ctx, run) : enqueue(ctx, run)));
 }
 
-function enqueue<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>> {
+/** A {@link commit} that edits single records and nothing else; those of a signed zone may be one change together (shared-ends.ts). */
+export async function commitRecords<T>(ctx: Context, work: (draft: Draft) => T): Promise<Committed<T>> {
+  requireWriter(ctx.actor);
+  const run = (shared?: SharedEnds): Committed<T> => draftAndFinish(ctx, work, (value) => value, shared);
+  return noteOutcome(ctx, await (ctx.dryRun ? runDry(ctx, run) : enqueue(ctx, run, true)));
+}
+
+function enqueue<T>(
+  ctx: Context,
+  run: (shared?: SharedEnds) => Committed<T>,
+  sharesEnds: boolean = false,
+): Promise<Committed<T>> {
   return new Promise((resolve, reject) => {
     const queue = queues(ctx.store);
-    const request = { ctx, sinceMs: steadyMs(ctx.clock), turn: nameOfTurn(), run };
+    const request = { ctx, sinceMs: steadyMs(ctx.clock), turn: nameOfTurn(), sharesEnds, run };
     queue.jobs.add({ ...request, resolve: resolve as Job['resolve'], reject });
     if (queue.draining) return;
     queue.draining = true;
@@ -227,26 +242,31 @@ function noteWaits(queue: Queue, jobs: readonly Job[]): void {
   for (const job of jobs) queue.waitedMs += waitedMs(job);
 }
 
-/** A write was refused when it had written something, and cannot be undone by itself; never leaves this module. */
-class Unfinished extends Error {}
-
 function runParts(store: Store, { undoesUntilMs }: Queue, jobs: readonly Job[]): (() => void)[] {
   const settlers: (() => void)[] = [];
   const { clock } = jobs[0]!.ctx;
   const isOver = beginShared(clock);
   const undoes = steadyMs(clock) < undoesUntilMs;
+  const shared = undoes || jobs.length === 1 ? undefined : shareEnds();
   for (const job of jobs) {
-    settlers.push(runPart(store, job, undoes));
+    if (!job.sharesEnds) shared?.end();
+    settlers.push(runPart(store, job, undoes, job.sharesEnds ? shared : undefined));
     if (isOver()) break;
   }
+  shared?.end();
   return settlers;
 }
 
-function runPart(store: Store, { turn, run, resolve, reject }: Job, undoes: boolean): () => void {
+function runPart(
+  store: Store,
+  { turn, run, resolve, reject }: Job,
+  undoes: boolean,
+  shared: SharedEnds | undefined,
+): () => void {
   const writes = store.writes();
   try {
     // To be able to undo it, SQLite copies every page that it touches.
-    const committed = nameTurns(turn, () => (undoes ? store.part(run) : run()));
+    const committed = nameTurns(turn, () => (undoes ? store.part(() => run()) : run(shared)));
     return () => resolve(committed as Committed<never>);
   } catch (error) {
     if (!isOfOneJob(error)) throw error;
@@ -268,10 +288,11 @@ function draftAndFinish<T, Result>(
   ctx: Context,
   work: (draft: Draft) => T,
   read: (value: T) => Result,
+  shared?: SharedEnds,
 ): Committed<Result> {
   if (ctx.readPoint) requireCurrent(ctx.store, ctx.readPoint);
   ctx.requireStill?.();
-  const draft = openDraft(ctx);
+  const draft = openDraft(ctx, shared);
   const value = work(draft);
   const zones = draft.finish();
   return { value: read(value), zones };

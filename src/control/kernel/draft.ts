@@ -19,8 +19,9 @@ import { findZone, updateZone, type ZoneChange, type ZoneRow } from '../../store
 import type { Actor } from '../guard/actor.js';
 import type { Context } from './context.js';
 import { requireEditable } from './editable.js';
+import { finishZone } from './ends/finish-zone.js';
+import type { SharedEnds } from './ends/shared-ends.js';
 import type { EventEntry } from './event.js';
-import { finishZone } from './finish-zone.js';
 import { logEvents } from './outbox.js';
 import { createOwnerTallies, type OwnerTallies } from './owner-tally.js';
 import type { ZoneEdits } from './participant.js';
@@ -79,13 +80,16 @@ export interface Draft extends RecordEdits {
 }
 
 export interface OpenDraft extends Draft {
-  /** Writes serials, change log, journal and outbox; the last step of the transaction. */
+  /** Writes serials, change log, journal and outbox; the last step of the transaction. Outcomes of shared ends follow. */
   finish(): ZoneOutcome[];
 }
 
-function touchOwnerIn(zones: Map<number, TouchedZone>, ctx: Context, row: NewRecordRow): TouchedZone {
+/** The state remembered for a zone since its first edit. */
+type Touch = (seq: number) => TouchedZone;
+
+function touchOwnerIn(touch: Touch, ctx: Context, row: NewRecordRow): TouchedZone {
   const { zone, owner_key: ownerKey } = row;
-  const touched = edited(touchIn(zones, ctx, zone));
+  const touched = edited(touch(zone));
   requireEditable(ctx, touched.before, row);
   noteOwner(ctx.store, touched, ownerKey).edited = true;
   return touched;
@@ -96,8 +100,8 @@ function edited(touched: TouchedZone): TouchedZone {
   return touched;
 }
 
-/** The draft of one commit. */
-export function openDraft(ctx: Context): OpenDraft {
+/** The draft of one commit. `shared`: the ends of the zones that it edits may be those of other writes, too. */
+export function openDraft(ctx: Context, shared?: SharedEnds): OpenDraft {
   const { store, settings } = ctx;
   const now = ctx.clock.nowUs();
   const zones = new Map<number, TouchedZone>();
@@ -105,7 +109,7 @@ export function openDraft(ctx: Context): OpenDraft {
   const planned: PlannedEvent[] = [];
   const tallies = createOwnerTallies(store);
 
-  const touch = (seq: number): TouchedZone => touchIn(zones, ctx, seq);
+  const touch: Touch = (seq) => touchIn(zones, ctx, seq, shared);
   const touchForEdit = (seq: number): TouchedZone => edited(touch(seq));
 
   const draft: OpenDraft = {
@@ -122,7 +126,7 @@ export function openDraft(ctx: Context): OpenDraft {
       for (const event of ready.events) planned.push(event);
       for (const change of ready.changes) noteEdit(touched, change);
     },
-    ...rowEdits(ctx, zones, tallies),
+    ...rowEdits(ctx, touch, tallies),
     noteZone(seq, kind) {
       const touched = touchForEdit(seq);
       touched.delegated = undefined;
@@ -143,11 +147,11 @@ export function openDraft(ctx: Context): OpenDraft {
       updateZone(store, seq, { ...change, modified_at: now });
     },
     noteTarget(seq, ownerKey) {
-      if (findZone(store, seq)) noteUnedited(store, touchIn(zones, ctx, seq), ownerKey);
+      if (findZone(store, seq)) noteUnedited(store, touch(seq), ownerKey);
     },
     noteBalancer: (seq, ownerKey, isEdit) => noteBalancer(store, (isEdit ? touchForEdit : touch)(seq), ownerKey),
-    setCertifiedNames: (seq, names) => certify(zones, ctx, seq, JSON.stringify(names)),
-    noteSigning: (seq, scope) => noteSigning(store, touchIn(zones, ctx, seq), scope),
+    setCertifiedNames: (seq, names) => certify(touch, ctx, seq, JSON.stringify(names)),
+    noteSigning: (seq, scope) => noteSigning(store, touch(seq), scope),
     noteInstallation(seq, before) {
       const row = findZone(store, seq);
       if (row) zones.set(seq, { ...touchInstallation(store, row, before, settings), delegated: undefined });
@@ -155,10 +159,11 @@ export function openDraft(ctx: Context): OpenDraft {
     event: (entry) => void entries.push(entry),
     finish() {
       const edits: ZoneEdits = [...zones.values()].some(({ linked }) => linked.length > 0)
-        ? { ...draft, ...rowEdits({ ...ctx, actor: withoutScopes(ctx.actor) }, zones, tallies) }
+        ? { ...draft, ...rowEdits({ ...ctx, actor: withoutScopes(ctx.actor) }, touch, tallies) }
         : draft;
       for (const [seq, { linked, delegated }] of [...zones])
         for (const { settle } of ctx.participants) settle?.(ctx, edits, seq, { linked: [...linked], delegated });
+      if (shared) return shared.add({ ctx, now, zones: [...zones.values()], entries, planned });
       const outcomes = [...zones.values()].map((touched) => finishZone(ctx, now, touched));
       logEvents(ctx, now, entries, outcomes, planned);
       return outcomes;
@@ -170,11 +175,11 @@ export function openDraft(ctx: Context): OpenDraft {
 /** The edits of single rows. */
 function rowEdits(
   ctx: Context,
-  zones: Map<number, TouchedZone>,
+  touch: Touch,
   tallies: OwnerTallies,
 ): Pick<Draft, 'insertRecord' | 'updateRecord' | 'removeRecord'> {
   const { store } = ctx;
-  const touchOwner = (row: NewRecordRow): TouchedZone => touchOwnerIn(zones, ctx, row);
+  const touchOwner = (row: NewRecordRow): TouchedZone => touchOwnerIn(touch, ctx, row);
   return {
     insertRecord(row) {
       const touched = touchOwner(row);
@@ -216,21 +221,27 @@ function withoutScopes({ recordScopes: _, ...actor }: Actor): Actor {
   return actor;
 }
 
-/** The state remembered for a zone since its first edit. */
-function touchIn(zones: Map<number, TouchedZone>, { store, settings }: Context, seq: number): TouchedZone {
+function touchIn(
+  zones: Map<number, TouchedZone>,
+  ctx: Context,
+  seq: number,
+  shared: SharedEnds | undefined,
+): TouchedZone {
+  const { store, settings } = ctx;
   const known = zones.get(seq);
   if (known) return known;
+  const earlier = shared?.earlier(ctx, seq);
   const before = findZone(store, seq);
   invariant(before, 'zones are edited while they exist');
-  const touched = touchZone(store, before, settings);
+  const touched = touchZone(store, before, settings, earlier);
   zones.set(seq, touched);
   return touched;
 }
 
-function certify(zones: Map<number, TouchedZone>, ctx: Context, seq: number, certified_names: string): void {
+function certify(touch: Touch, ctx: Context, seq: number, certified_names: string): void {
   const { store, settings } = ctx;
   const row = findZone(store, seq);
   if (!row || row.certified_names === certified_names) return;
-  noteSettings(store, touchIn(zones, ctx, seq), { ...row, certified_names }, settings);
+  noteSettings(store, touch(seq), { ...row, certified_names }, settings);
   updateZone(store, seq, { certified_names });
 }

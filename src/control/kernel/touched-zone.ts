@@ -123,13 +123,19 @@ export interface SigningNote {
 /** Zones with more records are not compared as a whole. */
 export const MOST_COMPARED = 100_000;
 
-export function touchZone(store: Store, before: ZoneRow, settings: ServingSettings): TouchedZone {
+/** `earlier`: the same zone as other edits touched it that will end together with these. */
+export function touchZone(
+  store: Store,
+  before: ZoneRow,
+  settings: ServingSettings,
+  earlier?: TouchedZone,
+): TouchedZone {
   return {
     before,
-    serving: servingZone(store, before, settings),
+    serving: earlier?.serving ?? servingZone(store, before, settings),
     kind: undefined,
     records: 0,
-    owners: new Map(),
+    owners: earlier?.owners ?? new Map(),
     copy: undefined,
     replacement: undefined,
     complete: true,

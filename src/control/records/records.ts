@@ -26,7 +26,7 @@ import { type NewRecordRow, type RecordRow, rdataKeyOf } from '../../store/recor
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../guard/access.js';
 import type { Actor } from '../guard/actor.js';
-import { commit } from '../kernel/commit.js';
+import { commitRecords } from '../kernel/commit.js';
 import type { Context, Page, PageQuery } from '../kernel/context.js';
 import { readAsOf } from '../zones/history.js';
 import type { RecordInput } from './input.js';
@@ -231,7 +231,7 @@ export async function getRecord(
 }
 
 export async function createRecord(ctx: Context, zoneId: string, input: RecordInput): Promise<RecordItem> {
-  const { value } = await commit(ctx, (draft) => {
+  const { value } = await commitRecords(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     return writtenItem(ctx, createRow(ctx, draft, zone, input), zone);
   });
@@ -265,7 +265,7 @@ async function changeRecord(
   input: RecordInput,
   mode: 'replace' | 'edit',
 ): Promise<RecordItem> {
-  const { value } = await commit(ctx, (draft) => {
+  const { value } = await commitRecords(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     const row = changeRow(ctx, draft, zone, requireRow(ctx, zone, recordId), input, mode);
     return writtenItem(ctx, row, zone);
@@ -275,7 +275,7 @@ async function changeRecord(
 
 /** Returns the deleted record. */
 export async function deleteRecord(ctx: Context, zoneId: string, recordId: string): Promise<RecordItem> {
-  const { value } = await commit(ctx, (draft) => {
+  const { value } = await commitRecords(ctx, (draft) => {
     const zone = requireZone(ctx, zoneId);
     const row = requireRow(ctx, zone, recordId);
     deleteRow(draft, zone, row);

@@ -11,6 +11,7 @@ import {
   type EditedRecord,
   type EditRow,
   editsOfZone,
+  findEditOfChange,
   partsOfRecordsEditedAfter,
   recordsEditedAfter,
   replacementAfter,
@@ -84,7 +85,7 @@ export async function getEdit(ctx: Context, zoneId: string, text: string): Promi
 
 function editItem(ctx: Context, zone: ZoneRow, edit: EditRow): EditItem {
   return {
-    id: edit.change === null ? `version:${edit.version}` : String(edit.change),
+    id: idOf(ctx, zone, edit),
     change: edit.change,
     version: edit.version,
     kind: edit.kind,
@@ -97,6 +98,12 @@ function editItem(ctx: Context, zone: ZoneRow, edit: EditRow): EditItem {
     serialTo: edit.serial_to,
     diff: diffOf(ctx, zone, edit),
   };
+}
+
+/** The number of its change, unless a later edit is part of that change, too. */
+function idOf({ store }: Context, { seq: zone }: ZoneRow, { seq, change, version }: EditRow): string {
+  const isLast = change !== null && findEditOfChange(store, zone, change)?.seq === seq;
+  return isLast ? String(change) : `version:${version}`;
 }
 
 /** What changed for resolvers. It is not kept for whole zones and for very many records at once. */

@@ -82,7 +82,7 @@ const writes = perStore((store) => ({
 
 const statements = perStore((store) => ({
   ofChange: store.prepare<[change: number, zone: number], EditRow>(
-    'SELECT * FROM zone_edits WHERE change = ? AND zone = ?',
+    'SELECT * FROM zone_edits WHERE change = ? AND zone = ? ORDER BY seq DESC LIMIT 1',
   ),
   recordsAfter: store.prepareTuples<[zone: number, seq: number], [id: Uint8Array, was: string | null]>(
     `SELECT r.id, r.was FROM zone_edits e JOIN edited_records r ON r.edit = e.seq WHERE e.zone = ? AND e.seq > ?
@@ -211,7 +211,7 @@ export function* partsOfRecordsEditedAfter(store: Store, zone: number, seq: numb
   }
 }
 
-/** The edit that caused this change. */
+/** The edit that caused this change; of several (control/kernel/ends/shared-ends.ts), the last one. */
 export function findEditOfChange(store: Store, zone: number, change: number): EditRow | undefined {
   return statements(store).ofChange.get(change, zone);
 }

@@ -3,10 +3,10 @@
  * edits, and what takes part (participant.ts). Edits that resolvers do not see (a comment, the origin of a proxied name) do not
  * change the serial.
  */
-import { toHex } from '../../base/bytes.js';
-import { Type } from '../../dns/codes.js';
-import { nextSerial } from '../../dns/serial.js';
-import type { Difference } from '../../serving/difference.js';
+import { toHex } from '../../../base/bytes.js';
+import { Type } from '../../../dns/codes.js';
+import { nextSerial } from '../../../dns/serial.js';
+import type { Difference } from '../../../serving/difference.js';
 import {
   type ChangedRR,
   type ChangeKind,
@@ -17,16 +17,19 @@ import {
   NO_TYPE,
   packedOctets,
   type SoaRR,
-} from '../../store/log/changes.js';
-import { findZone, updateZone, type ZoneRow } from '../../store/zones/zones.js';
-import type { Context } from './context.js';
-import { logChange, logEdit } from './log-rows.js';
-import type { Addition, ZoneEnd } from './participant.js';
-import { differenceOf, ownersAfter, servedAfter, soaDifference, type TouchedZone } from './touched-zone.js';
-import type { ZoneOutcome } from './zone-outcome.js';
+} from '../../../store/log/changes.js';
+import { findZone, updateZone, type ZoneRow } from '../../../store/zones/zones.js';
+import type { Context } from '../context.js';
+import { logChange, logEdit } from '../log-rows.js';
+import type { Addition, ZoneEnd } from '../participant.js';
+import { differenceOf, ownersAfter, servedAfter, soaDifference, type TouchedZone } from '../touched-zone.js';
+import type { ZoneOutcome } from '../zone-outcome.js';
 
-/** `now`: microseconds since 1970. */
-export function finishZone(ctx: Context, now: number, touched: TouchedZone): ZoneOutcome {
+/**
+ * `now`: microseconds since 1970. `isCounted`: the zone's row has the count and the version already, and the caller logs the edits
+ * (shared-ends.ts).
+ */
+export function finishZone(ctx: Context, now: number, touched: TouchedZone, isCounted: boolean = false): ZoneOutcome {
   const { store, settings, participants } = ctx;
   const { before, derived } = touched;
   const row = findZone(store, before.seq);
@@ -41,7 +44,10 @@ export function finishZone(ctx: Context, now: number, touched: TouchedZone): Zon
   const found = kindOf(touched, difference);
   const kind = additions.reduce((known, addition) => (addition.kind ? addition.kind(difference) : known), found);
 
-  const { version, serial } = nextState(touched, row, kind);
+  const isEdit = !derived && !isCounted;
+  const serial = nextSerialOf(touched, row, kind);
+  // Clients hold the version of what they edit, so answers that changed with a target do not change it.
+  const version = isEdit ? row.version + 1 : row.version;
   updateZone(store, row.seq, { record_count: row.record_count + touched.records, version, serial });
   const added = additions.flatMap(({ finish }) => finish?.(kind && serial) ?? []);
   const rrs = difference ? [...difference.removed, ...difference.added, ...added] : [];
@@ -55,7 +61,7 @@ export function finishZone(ctx: Context, now: number, touched: TouchedZone): Zon
   const isFollowed = kind !== undefined || marks.length > 0;
   const log = { zone: row.seq, kind: kind ?? ('rrs' as const), ...serials, ...soas, ...logged };
   const change = isFollowed ? logChange(ctx, now, log) : undefined;
-  if (!derived) logEdit(ctx, now, touched, row, { version, change, ...serials });
+  if (isEdit) logEdit(ctx, now, touched, row, { version, change, ...serials });
   for (const { after } of participants) after?.(ctx, end, kind);
 
   const known = {
@@ -76,16 +82,11 @@ function mostLogged(additions: readonly Addition[]): number {
   return additions.some(({ finish }) => finish) ? MOST_CHANGED_SIGNED_RRS : MOST_CHANGED_RRS;
 }
 
-/** Clients hold the version of what they edit, so answers that changed with a target do not change it. */
-function nextState(
-  { before, derived }: TouchedZone,
-  { version, serial }: ZoneRow,
-  kind: ChangeKind | undefined,
-): { readonly version: number; readonly serial: number } {
+function nextSerialOf({ before }: TouchedZone, { serial }: ZoneRow, kind: ChangeKind | undefined): number {
   // A zone keeps the serial that it was given in this write: a new or replaced one, and one that has a primary.
   const isGiven = kind === 'zone-added' || kind === 'zone-replaced' || serial !== before.serial;
   const moves = kind !== undefined && !isGiven;
-  return { version: derived ? version : version + 1, serial: moves ? nextSerial(serial) : serial };
+  return moves ? nextSerial(serial) : serial;
 }
 
 /** Not a record: it makes followers read the owner. */
