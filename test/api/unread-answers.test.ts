@@ -5,13 +5,13 @@ import { dirname } from 'node:path';
 import t from 'tap';
 import { createReaders, type Readers } from '../../src/api/reading/readers.js';
 import { buildApi } from '../../src/api/server.js';
-import { sleep } from '../../src/base/clock.js';
 import { silentLogger } from '../../src/base/log.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { createZone } from '../../src/control/zones/zones.js';
 import { signInServices } from '../support/sign-in.js';
 import { TestClock } from '../support/test-clock.js';
+import { until } from '../support/until.js';
 import { ADMIN_HEADERS, install } from './installation.js';
 
 /** More than the system keeps for a client that does not read. */
@@ -53,9 +53,6 @@ t.test('answers that nobody reads', async (t) => {
   };
   const waiting = (): number =>
     readers.samples().find(({ name, labels }) => name === 'turns_waiting' && labels?.['kind'] === 'answers')!.value;
-  const until = async (holds: () => boolean): Promise<void> => {
-    for (let i = 0; i < 2000 && !holds(); i++) await sleep(2);
-  };
 
   const greedy = Array.from({ length: 20 }, () => ask(ADMIN_HEADERS));
   await until(() => reads + waiting() === 20);

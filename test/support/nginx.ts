@@ -26,7 +26,7 @@ http {
   );
   const child = spawn('nginx', ['-c', configuration, '-e', join(home, 'error.log'), '-p', home], { stdio: 'ignore' });
   for (let attempt = 0; !(await accepts(port)); attempt++) {
-    if (attempt > 500 || child.exitCode !== null) throw new Error('nginx did not start');
+    if (attempt > 3000 || child.exitCode !== null) throw new Error('nginx did not start');
     await sleep(20);
   }
   return child;

@@ -162,7 +162,7 @@ function killQuietly(pid: number): void {
 }
 
 async function answers(child: ChildProcess, port: number): Promise<boolean> {
-  for (let look = 0; look < 500 && child.exitCode === null && child.signalCode === null; look++) {
+  for (let look = 0; look < 3000 && child.exitCode === null && child.signalCode === null; look++) {
     const client = new pg.Client({ host: '127.0.0.1', port, user: 'zoneplane', database: 'postgres' });
     client.on('error', () => {});
     try {

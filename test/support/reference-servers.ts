@@ -122,7 +122,7 @@ export async function endChild(child: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => child.once('exit', resolve));
   if (!signalGroup(child, 'SIGKILL')) child.kill('SIGKILL');
   await ended;
-  for (let attempt = 0; attempt < 200 && signalGroup(child, 0); attempt++) await sleep(20);
+  for (let attempt = 0; attempt < 2000 && signalGroup(child, 0); attempt++) await sleep(20);
 }
 
 /** Returns false when the process leads no group, or none of the group is left. */

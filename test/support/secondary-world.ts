@@ -98,7 +98,7 @@ export async function startWorld(t: Test): Promise<World> {
 }
 
 export async function serialAt(port: number): Promise<number | undefined> {
-  const [answer] = await askAll(port, [makeQuery(APEX, 6)], 500, 2);
+  const [answer] = await askAll(port, [makeQuery(APEX, 6)], 2000, 3);
   return serialInAnswer(answer);
 }
 
