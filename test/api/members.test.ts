@@ -179,6 +179,24 @@ t.test(
   },
 );
 
+t.test('an invitation that is renewed counts again, and replaces the one before', async (t) => {
+  const { head, stranger, account, store, clock } = await team(t);
+  const { seq } = findAccountById(store, Buffer.from(account, 'hex'))!;
+  const { result } = await head(POST, '~/members', { email: 'stranger@example.org', roles: [DNS] });
+  const invites = async () => (await stranger('GET', '/user/invites')).result;
+  const [first] = await invites();
+  for (let i = 0; i < 2; i++) t.match(await head(POST, `~/members/${result.id}/invitation`), { status: 200 });
+  t.equal(countInvitationsSince(store, seq, 0), 3, 'each may send a message');
+  const [newest, ...others] = await invites();
+  t.match([newest.status, others.length], ['pending', 0], 'the user sees one');
+  t.not(newest.id, first.id);
+  t.match(await stranger(PATCH, `/user/invites/${first.id}`, { status: 'accepted' }), { status: 404 });
+  clock.advance(31 * 24 * 3_600_000);
+  t.match(await head(POST, '~/members', { email: 'other@example.org', roles: [DNS] }), { status: 200 });
+  t.equal(countInvitationsSince(store, seq, 0), 2, 'what was replaced is not kept for ever');
+  t.match(await invites(), [{ id: newest.id, status: 'expired' }]);
+});
+
 t.test('of the users whom all share, an account may make half of what the others leave', async (t) => {
   const { head, as, token, account, store, operator } = await team(t);
   const insert = store.prepare<[Uint8Array]>(

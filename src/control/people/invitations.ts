@@ -5,12 +5,12 @@ import { type AccountRow, findAccount } from '../../store/access/accounts.js';
 import {
   countInvitationsSince,
   dropOldInvitations,
-  dropOpenInvitation,
   findInvitation,
   type InvitationRow,
   insertInvitation,
   invitationsOfUser,
   openInvitationOf,
+  withdrawInvitation,
 } from '../../store/access/invitations.js';
 import { findKeyById } from '../../store/access/keys.js';
 import { findMemberById, type MemberRow } from '../../store/access/members.js';
@@ -25,7 +25,7 @@ import type { InvitationItem } from './item.js';
 
 const DAY_US = 24 * 3_600_000_000;
 const LIFETIME_US = 7 * DAY_US;
-/** How long an answered invitation, or one of somebody who has gone, is remembered. */
+/** How long an answered invitation, one that was replaced, or one of somebody who has gone, is remembered. */
 const KEPT_US = 30 * DAY_US;
 const MOST_A_DAY = 200;
 
@@ -41,7 +41,7 @@ export function invite(
     throw peopleFailure('tooManyInvites', { most: MOST_A_DAY }, { retryAfterSeconds: 3600 });
   }
   dropOldInvitations(ctx.store, account.seq, draft.now - KEPT_US);
-  dropOpenInvitation(ctx.store, member);
+  withdrawInvitation(ctx.store, member, draft.now);
   insertInvitation(ctx.store, {
     id: makeId(ctx.clock.nowUs(), ctx.random),
     account: account.seq,

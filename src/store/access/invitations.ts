@@ -1,4 +1,7 @@
-/** Invitations into accounts: open ones, and what became of earlier ones. */
+/**
+ * Invitations into accounts: open ones, and what became of earlier ones. The newest of a member counts; those that it replaced are only
+ * remembered because each of a day counts.
+ */
 
 import { allRows, oneRow, runs, theValue } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
@@ -18,6 +21,9 @@ export interface InvitationRow {
   readonly status: 'pending' | 'accepted' | 'rejected';
 }
 
+/** About an invitation `i`: no other of the same member replaced it. */
+const IS_NEWEST = 'NOT EXISTS (SELECT 1 FROM invitations n WHERE n.member = i.member AND n.seq > i.seq)';
+
 const statements = perStore((store) => ({
   insert: store.prepare<SqlValue[]>(
     'INSERT INTO invitations (id, account, user, member, invited_by, invited_at, expires_at, status) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
@@ -29,10 +35,13 @@ const statements = perStore((store) => ({
 }));
 
 export const invitationsOfUser = allRows<[user: number], InvitationRow>(
-  'SELECT * FROM invitations WHERE user = ? ORDER BY seq',
+  `SELECT * FROM invitations i WHERE user = ? AND ${IS_NEWEST} ORDER BY seq`,
 );
 
-export const findInvitation = oneRow<[id: Uint8Array], InvitationRow>('SELECT * FROM invitations WHERE id = ?');
+/** Undefined for one that another has replaced. */
+export const findInvitation = oneRow<[id: Uint8Array], InvitationRow>(
+  `SELECT * FROM invitations i WHERE id = ? AND ${IS_NEWEST}`,
+);
 
 /** The invitation that a pending member has not answered. */
 export const openInvitationOf = oneRow<[member: Uint8Array], InvitationRow>(
@@ -58,12 +67,13 @@ export const dropOpenInvitation = runs<[member: Uint8Array]>(
   "DELETE FROM invitations WHERE member = ? AND status = 'pending'",
 );
 
-/** Withdrawn with its member, it is over but not forgotten: each of a day counts. */
+/** Withdrawn with its member, or renewed, it is over but not forgotten: each of a day counts. */
 export function withdrawInvitation(store: Store, member: Uint8Array, now: number): void {
   statements(store).withdraw.run(now, member);
 }
 
-/** Forgets old invitations of members who have gone. */
+/** Forgets old invitations of members who have gone, and those that were replaced. */
 export const dropOldInvitations = runs<[account: number, before: number]>(
-  'DELETE FROM invitations WHERE account = ? AND expires_at < ? AND NOT EXISTS (SELECT 1 FROM memberships m WHERE m.id = member)',
+  `DELETE FROM invitations AS i WHERE account = ? AND expires_at < ?
+     AND (NOT EXISTS (SELECT 1 FROM memberships m WHERE m.id = i.member) OR NOT (${IS_NEWEST}))`,
 );
