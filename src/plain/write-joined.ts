@@ -1,5 +1,6 @@
 /** Writes the parts of a message together: one system call and, where possible, no allocation. */
 import type { Socket } from 'node:net';
+import { isQueued, writeAtOnce } from './write-at-once.js';
 
 /** Longer texts allocate a buffer. A slow reader may hold one of this size until it has read it. */
 const MOST_OCTETS = 16_384;
@@ -26,10 +27,9 @@ export function writeJoined(socket: Socket, [start, lines, rest]: Texts, octets:
   if (lines !== '') at += joined.write(lines, at, 'latin1');
   if (rest !== '') at += joined.write(rest, at, 'latin1');
   if (octets) joined.set(octets, at);
-  const takesMore = socket.write(isOwn ? joined : joined.subarray(0, length));
-  // The system has not copied all of it yet.
-  if (!isOwn && socket.writableLength > 0) scratch = Buffer.allocUnsafeSlow(MOST_OCTETS);
-  return takesMore;
+  if (isOwn) return socket.write(joined);
+  if (!writeAtOnce(socket, joined.subarray(0, length))) scratch = Buffer.allocUnsafeSlow(MOST_OCTETS);
+  return !socket.writableNeedDrain && !isQueued(socket);
 }
 
 /** Copying many octets would need new memory each time, for which V8 scans its heap again and again. */
@@ -99,11 +99,12 @@ function writeReused(socket: Socket, octets: Buffer): boolean {
     socket.write(Buffer.from(octets));
     return true;
   }
+  if (octets.length <= MOST_OCTETS) return writeAtOnce(socket, octets);
   socket.write(octets);
   return socket.writableLength === 0;
 }
 
 /** Whether a socket has no more to send than it can take. */
 export function hasTaken(socket: Socket): boolean {
-  return !socket.writableNeedDrain || socket.writableLength === 0;
+  return (!socket.writableNeedDrain || socket.writableLength === 0) && !isQueued(socket);
 }
