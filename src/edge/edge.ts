@@ -27,10 +27,11 @@ import { createCompression } from './compress/compression.js';
 import { createCompressingStage } from './compress/stage.js';
 import type { Stage } from './exchange/exchange.js';
 import { createMemoryShares } from './exchange/memory-shares.js';
+import { createOpenStreams, type OpenStreams } from './exchange/open-streams.js';
 import type { OriginTimes } from './exchange/origin-place.js';
 import { type Acknowledged, createStalls, type Stalls } from './exchange/stalls.js';
 import { type Connections, createConnections } from './listen/connections.js';
-import { createFront, type Front, type RequestReport } from './listen/front.js';
+import { createFront, type Front, type FrontOptions, type RequestReport } from './listen/front.js';
 import type { HttpLimits } from './listen/http1.js';
 import { type EdgePlaces, type Listeners, listenAt } from './listen/listeners.js';
 import { createWebSockets } from './listen/web-socket.js';
@@ -51,7 +52,7 @@ import { createEdgeRules, type EdgeRules } from './rules/rules.js';
 import type { SharedMemory } from './shared/counts.js';
 import type { SessionExchange } from './shared/sessions.js';
 import { isUsable } from './tls/certificates.js';
-import { createTlsContexts } from './tls/contexts.js';
+import { createTlsContexts, type TlsContexts } from './tls/contexts.js';
 import { createTicketKeys } from './tls/ticket-keys.js';
 
 export interface EdgeOptions {
@@ -91,6 +92,8 @@ export interface EdgeOptions {
   readonly originConnectionsOfClient?: number;
   /** Whether fields reach origins whose names have underscores. */
   readonly keepsUnderscores?: boolean;
+  /** The most requests over HTTP/2 that are open at once. */
+  readonly openStreams?: { readonly client: number; readonly account: number };
   /** The most connections of one client. */
   readonly mostConnections?: number;
   readonly handshakeMs?: number;
@@ -132,6 +135,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
   });
   const tickets = createTicketKeys(options);
   const stalls = lifecycle.own('slow clients', createStalls(clock, options.acknowledged), (part) => part.close());
+  const openStreams = createOpenStreams(options.shared?.processes, options.openStreams);
   const table = createRoutingTable(store, serving);
   const contexts = createTlsContexts({
     ...options,
@@ -168,9 +172,8 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
         ...{ stalls, onResult: metrics.countCacheResult },
       })),
     webSockets: createWebSockets({ ...options, ...places, ...origins, table, balancing, rules, stalls, onFault }),
-    ...{ connections, stalls },
-    onFault,
-    findTls: (host) => contexts.find(table.find(host)),
+    ...{ connections, stalls, openStreams, onFault },
+    ...findingBy(table, contexts),
     ...reporting(metrics, createAccessLog(options.log, clock, options.logEvery)),
   });
   lifecycle.own('connections', front, (part) => part.close());
@@ -182,10 +185,18 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
     isBehind: follower.isBehind,
     wake: follower.wake,
     samples: () => [
-      ...metrics.samples({ ...gaugesOf({ connections, stalls, table, follower }), ...cached.gauges() }),
+      ...metrics.samples({ ...gaugesOf({ connections, stalls, openStreams, table, follower }), ...cached.gauges() }),
       ...[cached, origins, balancing].flatMap((part) => part.samples()),
     ],
     drain: (limitMs) => drain(options, { listeners, front, connections, lifecycle }, limitMs),
+  };
+}
+
+/** What is known of a host before its requests are answered. */
+function findingBy(table: RoutingTable, contexts: TlsContexts): Pick<FrontOptions, 'findTls' | 'accountOf'> {
+  return {
+    findTls: (host) => contexts.find(table.find(host)),
+    accountOf: (host) => table.find(host).zone?.account ?? 0,
   };
 }
 
@@ -233,16 +244,18 @@ async function drain(
 interface Counted {
   readonly connections: Connections;
   readonly stalls: Stalls;
+  readonly openStreams: OpenStreams;
   readonly table: RoutingTable;
   readonly follower: StoreFollower;
 }
 
-function gaugesOf({ connections, stalls, table, follower }: Counted): Record<string, number> {
+function gaugesOf({ connections, stalls, openStreams, table, follower }: Counted): Record<string, number> {
   return {
     edge_hosts: table.size(),
     edge_behind: follower.isBehind() ? 1 : 0,
     edge_connections: connections.count(),
     edge_connections_refused: connections.refused(),
+    edge_streams_refused: openStreams.refused(),
     edge_stalled_clients: stalls.cuts(),
     edge_resident_memory_bytes: residentOctets(),
   };

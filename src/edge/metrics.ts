@@ -84,7 +84,8 @@ function byBoth(requests: ReadonlyMap<string, readonly number[]>): Map<string, n
 const GAUGES: Readonly<Record<string, string>> = {
   edge_connections: 'Open connections of clients',
   edge_connections_refused: 'Connections refused because one client had too many',
-  edge_stalled_clients: 'Responses and WebSockets ended because nothing of them was taken for a minute',
+  edge_streams_refused: 'Requests over HTTP/2 refused because one client, or all of one account, had too many open',
+  edge_stalled_clients: 'Responses and WebSockets ended because too little of them was taken for a minute',
   edge_hosts: 'Hosts in the routing table',
   edge_behind: '1: something was committed that the edge has not read yet',
   edge_cache_bytes: 'Octets of stored responses',

@@ -5,6 +5,7 @@
 import type { TLSSocket } from 'node:tls';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { REQUESTS_A_TURN } from '../../base/connections/in-turns.js';
+import type { ClientStreams, OpenStreams } from '../exchange/open-streams.js';
 import type { Sending, Stalls } from '../exchange/stalls.js';
 import { ClientFrames, type FramesOwner, MOST_LIST_OCTETS, MOST_STREAMS } from './client-frames.js';
 import { type ClientStream, STREAM_WINDOW } from './client-stream.js';
@@ -38,6 +39,7 @@ export interface ClientConnectionOptions {
   readonly client: string;
   readonly shares: WindowShares;
   readonly stalls: Stalls;
+  readonly open: OpenStreams;
   /** Milliseconds until the client's settings have come, and until one that asks for nothing answers a PING. */
   readonly prefaceMs: number;
   readonly idleMs: number;
@@ -54,6 +56,7 @@ export class ClientConnection implements FramesOwner, Sending {
   readonly outbox: Outbox;
   readonly inbox: InboxWindow;
   readonly budget: FrameBudget;
+  readonly ofClient: ClientStreams;
   /** No further requests are taken. */
   isRetired = false;
   /** It sends nothing more, and what comes is not read. */
@@ -70,7 +73,8 @@ export class ClientConnection implements FramesOwner, Sending {
     private readonly socket: TLSSocket,
     private readonly options: ClientConnectionOptions,
   ) {
-    const { clock, client, shares, prefaceMs } = options;
+    const { clock, client, shares, open, prefaceMs } = options;
+    this.ofClient = open.join(client);
     this.idleSinceMs = steadyMs(clock);
     this.budget = new FrameBudget(this.idleSinceMs);
     this.outbox = new Outbox(
@@ -154,11 +158,18 @@ export class ClientConnection implements FramesOwner, Sending {
 
   over(stream: ClientStream): void {
     this.streams.delete(stream.id);
+    this.ofClient.open--;
     this.outbox.forget(stream);
     if (stream.isUpload) this.inbox.endUpload();
     if (this.streams.size > 0) return;
     this.idleSinceMs = steadyMs(this.options.clock);
     this.endIfDone();
+  }
+
+  /** Nothing was done for it, so the client may ask again (RFC 9113 §8.7). */
+  refuse(stream: number): void {
+    this.options.open.refuse();
+    this.reset(stream, CODE.refusedStream);
   }
 
   onRequest(stream: ClientStream): void {
@@ -258,6 +269,7 @@ export class ClientConnection implements FramesOwner, Sending {
     this.options.stalls.forget(this);
     this.closeStreams();
     this.inbox.close();
+    this.options.open.leave(this.options.client);
     this.options.onClose();
   }
 

@@ -1,4 +1,6 @@
 /** What a client sends over a connection of HTTP/2, frame by frame (RFC 9113 §6): requests begin, go on, and end. */
+
+import type { ClientStreams } from '../exchange/open-streams.js';
 import { type ClientLink, ClientStream } from './client-stream.js';
 import { Flood, type FrameBudget } from './frame-budget.js';
 import {
@@ -47,8 +49,12 @@ export interface FramesOwner extends ClientLink {
   readonly outbox: Outbox;
   readonly inbox: InboxWindow;
   readonly budget: FrameBudget;
+  /** Of all connections of the client. */
+  readonly ofClient: ClientStreams;
   readonly isRetired: boolean;
   readonly isEnding: boolean;
+  /** The client has too many open; the next one may come right after. */
+  refuse(stream: number): void;
   onRequest(stream: ClientStream): void;
   /** The client is there. */
   onPresent(): void;
@@ -214,12 +220,14 @@ export class ClientFrames {
       this.owner.budget.waste(octets);
     } else if (!list) this.refuse(id, CODE.enhanceYourCalm);
     else if (this.owner.streams.size >= MOST_STREAMS) this.refuse(id, CODE.refusedStream);
+    else if (this.owner.ofClient.open >= this.owner.ofClient.most) this.owner.refuse(id);
     else {
       this.within(id, () => {
         const request = this.requests.read(list);
         if (isLast && request.length) throw new MalformedRequest('no body, but a length');
         const stream = new ClientStream(id, request, isLast, this.owner, this.firstWindow);
         this.owner.streams.set(id, stream);
+        this.owner.ofClient.open++;
         this.owner.budget.countRequest();
         if (stream.isUpload) this.owner.inbox.beginUpload();
         this.owner.onRequest(stream);

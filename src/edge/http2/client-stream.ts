@@ -45,6 +45,8 @@ export class ClientStream implements ClientResponse {
   isOver = false;
   /** What the client sends; undefined if it sends nothing but its fields. */
   readonly body: StreamDuplex | undefined;
+  /** Called when it has no more to do. */
+  whenOver: (() => void) | undefined;
   private events: ClientEvents | undefined;
   private window = STREAM_WINDOW;
   private credit = 0;
@@ -322,6 +324,7 @@ export class ClientStream implements ClientResponse {
     this.queue = [];
     this.queued = 0;
     this.link.over(this);
+    this.whenOver?.();
     if (this.body?.complete) this.body.release();
     else this.body?.destroy();
     this.tell((events) => events.closed(isSent));

@@ -17,6 +17,7 @@ import { failureOf } from '../error-pages/failures.js';
 import { bounded } from '../exchange/bounded.js';
 import type { ClientResponse } from '../exchange/client-response.js';
 import { type EdgeRequest, firstValue } from '../exchange/exchange.js';
+import type { OpenStreams } from '../exchange/open-streams.js';
 import type { Stalls } from '../exchange/stalls.js';
 import { PlainResponse } from '../http1/response.js';
 import type { ClientStream } from '../http2/client-stream.js';
@@ -71,6 +72,9 @@ export interface FrontOptions {
   readonly webSockets: WebSockets;
   readonly connections: Connections;
   readonly stalls: Stalls;
+  readonly openStreams: OpenStreams;
+  /** The number of the account of a host; 0: of nobody. */
+  readonly accountOf: (host: string) => number;
   /** The TLS context of a host; undefined if it has no certificate. */
   readonly findTls: (host: string) => HostTls | undefined;
   readonly bodyLimit: number;
@@ -170,7 +174,7 @@ type Lines = WeakMap<object, Line>;
 
 /** Answers requests of both HTTP versions in the same way. */
 function createProtocols(options: FrontOptions, lines: Lines) {
-  const { webSockets, clock, onFault } = options;
+  const { webSockets, clock, onFault, openStreams } = options;
   const bodyDeadline = { clock, ms: (options.limits ?? HTTP_LIMITS).requestTimeoutMs };
   const { factsOf, sideOf, handle, answerPlain, answerStream } = createHandling(options);
   /** What goes wrong before there is a reply ends the stream, or the connection that has no others. */
@@ -201,7 +205,9 @@ function createProtocols(options: FrontOptions, lines: Lines) {
     },
     options.limits,
   );
-  const http2 = createHttp2Listener({ clock, stalls: options.stalls, prefaceMs: options.handshakeMs, onFault });
+  const http2 = createHttp2Listener({
+    ...{ clock, stalls: options.stalls, open: openStreams, prefaceMs: options.handshakeMs, onFault },
+  });
   const acceptHttp2 = (socket: TLSSocket, line: Line): void =>
     http2.accept(socket, {
       network: line.network,
@@ -209,16 +215,20 @@ function createProtocols(options: FrontOptions, lines: Lines) {
       onRequest: (stream) => guarded({ destroy: () => stream.cut() }, () => handleStream(stream, line)),
     });
   const handleStream = (stream: ClientStream, line: Line): void => {
-    const { request: asked, body } = stream;
+    const { request: asked, body, isTunnel } = stream;
     const facts = { ...factsOf(line), bodyDeadline };
-    if (stream.isTunnel) {
-      const request = directed(readHttp2(asked, facts, undefined), line, options.findTls);
-      webSockets.overHttp2(request, stream, sideOf(request, facts, line, '2.0').report);
+    const read = readHttp2(asked, facts, isTunnel ? undefined : body);
+    const accountOf = (): number => options.accountOf(read.host);
+    if (openStreams.isFull(accountOf)) {
+      openStreams.refuse();
+      handle({ failure: TOO_MANY, host: read.host }, facts, line, '2.0', stream);
       return;
     }
-    const read = readHttp2(asked, facts, body);
-    if (!body && answerStream(read, stream, facts, line)) return;
-    handle(read, facts, line, '2.0', stream);
+    if (isTunnel) {
+      const request = directed(read, line, options.findTls);
+      webSockets.overHttp2(request, stream, sideOf(request, facts, line, '2.0').report);
+    } else if (body || !answerStream(read, stream, facts, line)) handle(read, facts, line, '2.0', stream);
+    if (!stream.isOver) stream.whenOver = openStreams.enter(accountOf());
   };
   const plain = createPlain(options, (socket) => {
     options.onHandedOver();
@@ -358,6 +368,8 @@ function isSame(other: HostTls | undefined, { certificate, settings }: SecuredLi
   if (other?.settings !== settings || other.certificate.fingerprint !== certificate.fingerprint) return false;
   return isCovered(host, certificate.names);
 }
+
+const TOO_MANY = failureOf('overloaded', 'too many requests for hosts of this account are open');
 
 /** Of a connection that a fault has ended. */
 const ENDED: Sending = { drained() {}, closed() {} };

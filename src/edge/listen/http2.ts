@@ -1,6 +1,7 @@
 /** HTTP/2 from clients, over TLS connections that others have accepted. Abuse of the protocol closes the connection. */
 import type { TLSSocket } from 'node:tls';
 import { type Clock, steadyMs } from '../../base/clock.js';
+import type { OpenStreams } from '../exchange/open-streams.js';
 import type { Stalls } from '../exchange/stalls.js';
 import { ClientConnection } from '../http2/client-connection.js';
 import type { ClientStream } from '../http2/client-stream.js';
@@ -14,6 +15,7 @@ const PREFACE_MS = 5000;
 export interface Http2ListenerOptions {
   readonly clock: Clock;
   readonly stalls: Stalls;
+  readonly open: OpenStreams;
   /** Until the client's settings have come. */
   readonly prefaceMs?: number | undefined;
   readonly onFault: (error: unknown) => void;
@@ -35,23 +37,23 @@ export interface Http2Listener {
 }
 
 export function createHttp2Listener(options: Http2ListenerOptions): Http2Listener {
-  const { clock, stalls, prefaceMs = PREFACE_MS, onFault } = options;
+  const { clock, stalls, open, prefaceMs = PREFACE_MS, onFault } = options;
   const shares = createWindowShares();
-  const open = new Set<ClientConnection>();
+  const connections = new Set<ClientConnection>();
   const cancel = clock.every(CHECK_MS, () => {
     const nowMs = steadyMs(clock);
-    for (const connection of open) connection.checkTime(nowMs);
+    for (const connection of connections) connection.checkTime(nowMs);
   });
   return {
     accept(socket, { network, onRequest, onFlood }) {
-      const onClose = (): void => void open.delete(connection);
+      const onClose = (): void => void connections.delete(connection);
       const times = { clock, prefaceMs, idleMs: IDLE_MS };
       const events = { onRequest, onFlood, onClose, onFault };
-      const connection = new ClientConnection(socket, { ...times, ...events, client: network, shares, stalls });
-      open.add(connection);
+      const connection = new ClientConnection(socket, { ...times, ...events, client: network, shares, stalls, open });
+      connections.add(connection);
     },
     drain() {
-      for (const connection of open) connection.retire();
+      for (const connection of connections) connection.retire();
     },
     close: cancel,
   };

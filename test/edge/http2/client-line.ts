@@ -4,6 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import t from 'tap';
 import { SystemClock } from '../../../src/base/clock.js';
 import type { ClientEvents } from '../../../src/edge/exchange/client-response.js';
+import { createOpenStreams } from '../../../src/edge/exchange/open-streams.js';
 import { createStalls } from '../../../src/edge/exchange/stalls.js';
 import { ClientConnection, type ClientConnectionOptions } from '../../../src/edge/http2/client-connection.js';
 import type { ClientStream } from '../../../src/edge/http2/client-stream.js';
@@ -55,7 +56,15 @@ export function openConnection(
   const line = new Line((octets) => reader.feed(octets));
   line.on('error', () => {});
   const connection = new ClientConnection(line as unknown as TLSSocket, {
-    ...{ clock, stalls, client: 'a', shares: createWindowShares(), prefaceMs: 60_000, idleMs: 60_000 },
+    ...{
+      clock,
+      stalls,
+      client: 'a',
+      shares: createWindowShares(),
+      open: createOpenStreams(),
+      prefaceMs: 60_000,
+      idleMs: 60_000,
+    },
     onRequest,
     onFlood: (kind) => floods.push(kind),
     onClose: () => stalls.close(),
