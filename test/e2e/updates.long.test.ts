@@ -27,8 +27,8 @@ async function update(
   const text = `server 127.0.0.1 ${port}\nzone ${zone}\n${script}\nsend\n`;
   const flags = program.endsWith('knsupdate')
     ? ['-y', `hmac-sha256:${key}:${SECRET}`]
-    : ['-y', `hmac-sha256:${key}:${SECRET}`, '-t', '5'];
-  const running = promisify(execFile)(program, [...flags, ...(tcp ? ['-v'] : [])], { timeout: 20_000 });
+    : ['-y', `hmac-sha256:${key}:${SECRET}`, '-t', '60'];
+  const running = promisify(execFile)(program, [...flags, ...(tcp ? ['-v'] : [])], { timeout: 120_000 });
   running.child.stdin!.end(text);
   const { stdout, stderr } = await running.catch((error) => error as { stdout: string; stderr: string });
   const said = `${stdout}${stderr}`;
