@@ -63,7 +63,6 @@ export const findIdentity = valueIfAny<[issuer: string, subject: string], number
   'SELECT user FROM oidc_identities WHERE issuer = ? AND subject = ?',
 );
 
-/** Whether the user is linked to an identity at a provider. */
 export const linkIdentity = runs<[issuer: string, subject: string, user: number, at: number]>(
   'INSERT INTO oidc_identities (issuer, subject, user, created_at) VALUES (?, ?, ?, ?)',
 );
