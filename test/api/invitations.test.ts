@@ -26,6 +26,16 @@ async function team(t: Test, options: InstallationOptions = {}, name = 'Team') {
   return { ...world, path, head, invite };
 }
 
+/** The second user is invited, and accepts. */
+async function join(
+  { call, path, head }: Awaited<ReturnType<typeof team>>,
+  second: { readonly headers: Record<string, string> },
+  role = SUPER,
+): Promise<void> {
+  const invited = await call('POST', path, { email: 'second@example.org', roles: [role] }, head);
+  await call('PUT', `/memberships/${invited.json.result.id}`, { status: 'accepted' }, second);
+}
+
 t.test('somebody new comes in with the link of the message', async (t) => {
   const world = await team(t, PUBLIC);
   const { mails, invite, call, path, head, clock } = world;
@@ -115,9 +125,7 @@ t.test('an invitation gives no more than whoever made it could give now', async 
   const world = await team(t, {}, 'Changing');
   const { call, path, head, operator } = world;
   const second = { headers: await world.token({ email: 'second@example.org', name: 'second' }) };
-  const byHead = async (email: string): Promise<string> =>
-    (await call('POST', path, { email, roles: [SUPER], status: 'accepted' }, head)).json.result.id;
-  await byHead('second@example.org');
+  await join(world, second);
   const inviting = (email: string) => call('POST', path, { email, roles: [DNS] }, second);
   for (const email of ['ann@example.org', 'bea@example.org', 'cleo@example.org']) await inviting(email);
   /** Signs in somebody with a new password. */
@@ -146,7 +154,7 @@ t.test('a token of the account invites for the account, even if the user who cre
   const world = await team(t, {}, 'Owner');
   const { call, path, head, operator } = world;
   const second = { headers: await world.token({ email: 'second@example.org', name: 'second' }) };
-  await call('POST', path, { email: 'second@example.org', roles: [SUPER], status: 'accepted' }, head);
+  await join(world, second);
   const [, , id] = path.split('/');
   const account = `com.cloudflare.api.account.${id}`;
   const allow = (groups: readonly string[], resources: object) => {

@@ -189,10 +189,12 @@ export function findOrAddUser(
   const address = plainAddress(email);
   if (address === undefined)
     throw accountFailure('badInput', { reason: `${email.trim().slice(0, 60)} is not an e-mail address.` });
+  // Who is known takes no place, but an account must not learn of it by being refused only for others.
+  const invites = account && !ctx.actor.superAdministrator;
+  if (invites) makeRoomForUser(ctx, draft, account);
   const known = findUserByEmail(ctx.store, address);
   if (known) return known;
-  removeAbandonedUsers(ctx, draft);
-  requireRoomForUser(ctx, account);
+  if (!invites) makeRoomForUser(ctx, draft, undefined);
   const id = makeId(ctx.clock.nowUs(), ctx.random);
   const row = {
     id,
@@ -212,18 +214,17 @@ export function findOrAddUser(
   return user;
 }
 
-/** Nobody signed in as them, and no account has them. Invitations are counted by the day: until then, their users stay. */
-function removeAbandonedUsers(ctx: Context, draft: Draft): void {
-  for (const { seq, id, email } of abandonedUsers(ctx.store, draft.now - DAY_US, MOST_REMOVED)) {
-    removeUser(ctx.store, seq);
+/** Throws when there is none, for users whom `account` makes. Who was invited, never signed in and is in no account goes first. */
+function makeRoomForUser(ctx: Context, draft: Draft, account: AccountRow | undefined): void {
+  const { store } = ctx;
+  // Invitations are counted by the day: until then, their users stay.
+  for (const { seq, id, email } of abandonedUsers(store, draft.now - DAY_US, MOST_REMOVED)) {
+    removeUser(store, seq);
     draft.event({ kind: 'user.delete', id, name: email, before: { email } });
   }
-}
-
-function requireRoomForUser({ store, actor }: Context, account: AccountRow | undefined): void {
   const all = countUsers(store);
   if (all >= MOST_USERS) throw accountFailure('badInput', { reason: `There are ${MOST_USERS} users already.` });
-  if (!account || actor.superAdministrator) return;
+  if (!account) return;
   const own = countUsersMadeBy(store, account.id);
   if (own >= (MOST_USERS - (all - own)) / 2) throw accountFailure('usersOfOthers', { own });
 }

@@ -97,12 +97,12 @@ export async function addMember(ctx: Context, accountId: string, input: MemberIn
     const before = known && findMemberOf(ctx.store, known.seq, account.seq);
     if (before && !isInviteOver(ctx, before)) throw peopleFailure('memberExists');
     if (before) requireGivableMember(ctx, account, before);
-    const standing = input.status === 'accepted' ? standingOf(ctx, account, email, known) : PENDING;
-    const user = known ?? findOrAddUser(ctx, draft, email, false, account);
+    const accepted = input.status === 'accepted' && mayAccept(ctx, account, email);
+    const status = accepted ? 'accepted' : 'pending';
+    const user = before ? known : findOrAddUser(ctx, draft, email, false, account);
     const row = before
-      ? changed(ctx, before, assignment, standing, draft.now)
-      : added(ctx, draft, account, user, assignment, standing);
-    const accepted = standing.status === 'accepted';
+      ? changed(ctx, before, assignment, status, draft.now)
+      : added(ctx, draft, account, user, assignment, status);
     if (!accepted) invite(ctx, draft, account, user, row);
     const item = memberItem(ctx, account, row);
     const kind = accepted ? 'member.add' : 'member.invite';
@@ -118,20 +118,16 @@ function isInviteOver(ctx: Context, { id, status }: MemberRow): boolean {
   return status === 'pending' && (open === undefined || open.expires_at <= ctx.clock.nowUs());
 }
 
-type Standing = Pick<MemberRow, 'status' | 'agreed'>;
-
-const PENDING: Standing = { status: 'pending', agreed: 1 };
+type Status = MemberRow['status'];
 
 /**
- * Who may accept for a user: the operator; a super administrator of the account for its own domains, and for users already in use,
- * who may be those of others and have not agreed then.
+ * Whether the actor may accept for the user of an address: the operator, and a super administrator of the account for its own domains.
+ * For other addresses, whether somebody works here already makes no difference, which would tell.
  */
-function standingOf(ctx: Context, account: AccountRow, email: string, user: UserRow | undefined): Standing {
-  const agreed: Standing = { status: 'accepted', agreed: 1 };
-  if (ctx.actor.superAdministrator) return agreed;
+function mayAccept(ctx: Context, account: AccountRow, email: string): boolean {
+  if (ctx.actor.superAdministrator) return true;
   requireGivableAssignment(ctx, account, { roles: [SUPER_ADMINISTRATOR], policies: null });
-  if (ownDomainOf(ctx, account.seq, email)) return agreed;
-  return user && isSomebody(ctx, user) ? { ...agreed, agreed: 0 } : PENDING;
+  return ownDomainOf(ctx, account.seq, email) !== undefined;
 }
 
 /** The enabled connector with which the account has proved the domain of an address. */
@@ -159,7 +155,7 @@ function added(
   account: AccountRow,
   user: UserRow,
   assignment: Assignment,
-  standing: Standing,
+  status: Status,
 ): MemberRow {
   if (countMembers(ctx.store, account.seq) >= MOST_MEMBERS) {
     throw peopleFailure('badInput', { reason: `An account has at most ${MOST_MEMBERS} members.` });
@@ -171,22 +167,17 @@ function added(
     user: user.seq,
     account: account.seq,
     created_at: draft.now,
-    ...standing,
+    status,
+    agreed: 1,
     ...stored(assignment),
-    accepted_at: standing.status === 'accepted' ? draft.now : null,
+    accepted_at: status === 'accepted' ? draft.now : null,
   });
   return findMemberById(ctx.store, id)!;
 }
 
-function changed(
-  ctx: Context,
-  row: MemberRow,
-  assignment: Assignment,
-  { status, agreed }: Standing,
-  now: number,
-): MemberRow {
+function changed(ctx: Context, row: MemberRow, assignment: Assignment, status: Status, now: number): MemberRow {
   const acceptedAt = status === 'accepted' && row.status === 'pending' ? now : row.accepted_at;
-  const after: MemberRow = { ...row, ...stored(assignment), status, agreed, accepted_at: acceptedAt };
+  const after: MemberRow = { ...row, ...stored(assignment), status, accepted_at: acceptedAt };
   if (after.status === 'accepted') dropOpenInvitation(ctx.store, row.id);
   updateMemberRow(ctx.store, after);
   return after;
@@ -209,7 +200,9 @@ export async function changeMember(
     const assignment = readAssignment(ctx, account, input, policiesOf(row));
     requireGivableMember(ctx, account, row);
     requireGivableAssignment(ctx, account, assignment);
-    const after = keepingAdministrator(ctx.store, account.seq, () => changed(ctx, row, assignment, row, draft.now));
+    const after = keepingAdministrator(ctx.store, account.seq, () =>
+      changed(ctx, row, assignment, row.status, draft.now),
+    );
     if (after.roles !== row.roles || after.policies !== row.policies) {
       const audited = { before: described(row), after: described(after) };
       draft.event({ kind: 'member.edit', account: account.seq, id: row.id, name: emailOf(ctx, row), ...audited });
@@ -297,7 +290,7 @@ export function requireMember(ctx: Context, account: AccountRow, memberId: strin
 
 function memberItem(ctx: Context, account: AccountRow, row: MemberRow): MemberItem {
   const { id, email, first_name: firstName, last_name: lastName } = findUser(ctx.store, row.user)!;
-  // An account that adds a user of others learns no more than by an invitation.
+  // An account that added a user of others in an earlier version learns no more than by an invitation.
   const isKnown = row.status === 'accepted' && row.agreed === 1;
   const open = isKnown ? undefined : openInvitationOf(ctx.store, row.id);
   return {

@@ -17,7 +17,7 @@ export interface MemberRow {
   /** JSON list of {@link StoredPolicy}; null: the roles count. */
   readonly policies: string | null;
   readonly accepted_at: number | null;
-  /** 0: an account that has not proved that the user is its own added the user, who has not accepted it since. */
+  /** 0: in an earlier version, an account that had not proved that the user is its own added the user, who has not accepted it since. */
   readonly agreed: number;
 }
 
