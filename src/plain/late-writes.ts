@@ -39,14 +39,22 @@ class LateWrites {
     const writes = this.pending;
     this.pending = [];
     this.isWriting = true;
-    for (const write of writes) {
-      try {
-        write.writeLate();
-      } catch (error) {
-        write.onFault(error);
-      }
+    let begun = 0;
+    try {
+      while (begun < writes.length) writeOne(writes[begun++]!);
+    } finally {
+      this.isWriting = false;
+      // A bug in what is told of a bug: the others are written all the same.
+      if (begun < writes.length) for (const write of writes.slice(begun)) this.add(write);
     }
-    this.isWriting = false;
+  }
+}
+
+function writeOne(write: LateWrite): void {
+  try {
+    write.writeLate();
+  } catch (error) {
+    write.onFault(error);
   }
 }
 

@@ -41,6 +41,21 @@ t.test('a fault of one is told to that one', async (t) => {
   t.match(faults, [/a fault/]);
 });
 
+t.test('a fault in what is told of a fault keeps no others from being written', async (t) => {
+  const broken = (): never => {
+    throw new Error('a fault of a fault');
+  };
+  add('a');
+  writeAtEndOfTurn({ writeLate: broken, onFault: broken });
+  for (let i = 2; i < MOST_LATE - 1; i++) add(String(i));
+  t.throws(() => add('last'), /a fault of a fault/);
+  t.strictSame(written, ['a']);
+  await turn();
+  t.equal(written.length, MOST_LATE - 1);
+  for (let i = 0; i < MOST_LATE; i++) add('next');
+  t.equal(written.length, 2 * MOST_LATE - 1, 'nor later ones from being written before the end of the turn');
+});
+
 t.test('many are written before the end of the turn, without ever beginning within each other', async (t) => {
   let depth = 0;
   let deepest = 0;
