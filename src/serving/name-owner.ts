@@ -101,6 +101,19 @@ export function isProvenByOthers(store: Store, { name, account }: ClaimedName): 
   return [name, ...namesAbove(name)].some((at) => zonesOfOthersAt(store, { name: at, account }).some(isProven));
 }
 
+/** Whether a name is known to be another account's: of the proven zones at or above it, the nearest is not the account's own. */
+export function isNameOfOthers(store: Store, { name, account }: ClaimedName): boolean {
+  for (const at of [name, ...namesAbove(name)]) {
+    if (zonesOfOthersAt(store, { name: at, account }).some(isProven)) return true;
+    if (isProvenHere(store, { name: at, account })) return false;
+  }
+  return false;
+}
+
+function isProvenHere(store: Store, { name, account }: ClaimedName): boolean {
+  return zonesOfName(store, name).some((zone) => zone.account === account && zone.status !== 'moved' && isProven(zone));
+}
+
 /** The names above a name, the nearest first. */
 function namesAbove(name: string): string[] {
   const labels = name.split('.');

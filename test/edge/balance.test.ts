@@ -3,7 +3,9 @@ import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import t, { type Test } from 'tap';
+import { createAccount } from '../../src/control/access/accounts.js';
 import { createRecord } from '../../src/control/records/records.js';
+import { createZone } from '../../src/control/zones/zones.js';
 import { ownerKeyOf, parseName } from '../../src/dns/name.js';
 import type { Whereabouts } from '../../src/edge/balance/balancing.js';
 import { createBalanceCounts } from '../../src/edge/balance/counts.js';
@@ -182,6 +184,23 @@ t.test('health, weights, hosts of origins, and the last resort', async (t) => {
     'requests by pool, and one without',
   );
   t.equal((await get({}, { path: '/older' })).status, 530);
+});
+
+t.test('a host of an origin is not sent any more when another account has proven that it is its own', async (t) => {
+  const world = await startWorld(t);
+  const { ctx, heard, seen, get } = world;
+  const { port } = await world.origin('a');
+  const pool = await world.pool('one', { origins: [at('a', port, { header: { Host: ['Inside.example.org:8080'] } })] });
+  await world.balancer({ default_pools: [pool], fallback_pool: pool });
+  const { id: accountId } = await createAccount(ctx, { name: 'Other' });
+  await get();
+  await createZone(ctx, { name: 'inside.example.org', account: accountId });
+  await heard();
+  await get();
+  t.strictSame(
+    seen['a']!.map(({ host }) => host),
+    ['Inside.example.org:8080', HOST],
+  );
 });
 
 t.test('WebSockets reach healthy origins, keep their sessions, and go elsewhere when one is gone', async (t) => {

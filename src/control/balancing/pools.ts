@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Members, memberOr } from '../../balancing/members.js';
 import { familiesOf, poolOf, type StoredOrigin } from '../../balancing/pool.js';
 import { toHex } from '../../base/bytes.js';
-import { isProven, isProvenByOthers, zonesOfOthersAt } from '../../serving/name-owner.js';
+import { isNameOfOthers } from '../../serving/name-owner.js';
 import { monitorsOfGroup } from '../../store/balancing/monitor-groups.js';
 import { forgetMonitorOf, forgetOrigin } from '../../store/balancing/origin-states.js';
 import {
@@ -231,16 +231,12 @@ function requireOwnHost(store: Store, account: number, { header }: StoredOrigin,
   }
 }
 
-/** Whether a host lies in a zone of the account, and in none that another account has proven to be its own. */
+/** Whether a host lies in a zone of the account, and is not known to be another one's. */
 function isOfAccount(store: Store, host: string, account: number): boolean {
   const labels = host.split('.');
-  for (const i of labels.keys()) {
-    const name = labels.slice(i).join('.');
-    if (zonesOfOthersAt(store, { name, account }).some(isProven)) return false;
-    const own = zonesOfName(store, name).find((zone) => zone.account === account && zone.status !== 'moved');
-    if (own) return isProven(own) || !isProvenByOthers(store, { name, account });
-  }
-  return false;
+  const isOwn = (name: string): boolean =>
+    zonesOfName(store, name).some((zone) => zone.account === account && zone.status !== 'moved');
+  return labels.some((_, i) => isOwn(labels.slice(i).join('.'))) && !isNameOfOthers(store, { name: host, account });
 }
 
 /** What its owner should know. */

@@ -8,13 +8,14 @@
  * name. Hostnames count only where they may decide (serving/name-owner.ts): one that is not active explains why nothing is there,
  * and hides nothing.
  */
+import { domainToASCII } from 'node:url';
 import { toHex } from '../../base/bytes.js';
 import { NameError, parseName } from '../../dns/name.js';
 import type { CorsRule } from '../../http/cors.js';
 import { type Balanced, balancedAt } from '../../serving/balanced.js';
 import { decidesFor } from '../../serving/hostname-proof.js';
 import { locate } from '../../serving/look-up.js';
-import { findRoutingZone, isProvenByOthers } from '../../serving/name-owner.js';
+import { findRoutingZone, isNameOfOthers, isProvenByOthers } from '../../serving/name-owner.js';
 import { type ServingSettings, type ServingZone, servingZone } from '../../serving/zone.js';
 import { type ZoneSettings, zoneSettings } from '../../serving/zone-settings.js';
 import type { Store } from '../../store/driver.js';
@@ -178,9 +179,23 @@ class Search {
       places: originPlaces(located.records),
       isFallback: false,
       sni: this.host,
-      balanced: balancedAt(this.store, row.seq, located.ownerKey),
+      balanced: this.balanced(row, located.ownerKey),
       hostname: undefined,
     });
+  }
+
+  /** The hosts of its origins were the account's own when they were set: others may have proven since that they are theirs. */
+  private balanced({ seq, account }: ZoneRow, ownerKey: Uint8Array): Balanced | undefined {
+    const found = balancedAt(this.store, seq, ownerKey);
+    const isOthers = (host: string | undefined): boolean =>
+      host !== undefined && isNameOfOthers(this.store, { name: domainToASCII(host.replace(/:\d+$/, '')), account });
+    const pools = found?.pools.map((one) => {
+      const origins = one.pool.origins.map((origin) =>
+        isOthers(origin.host) ? { ...origin, host: undefined } : origin,
+      );
+      return { ...one, pool: { ...one.pool, origins } };
+    });
+    return found && pools && { ...found, pools };
   }
 
   private byDomain(row: ZoneRow, { bucket: seq, bucket_name: name, enabled }: NamedBucketDomainRow): Route {
