@@ -74,6 +74,28 @@ t.test('no more is held than may be, and large bodies never', async (t) => {
   t.equal((await (await here.open(seq, 'large', ''))!.read().toArray()).join('').length, 100_000);
 });
 
+t.test('the account of which most is held loses first', async (t) => {
+  const { store, seq, here, put } = await start(t);
+  const other = await store.write(() => {
+    const account = insertAccount(store, {
+      id: new Uint8Array(16).fill(1),
+      name: 'b',
+      type: 'standard',
+      created_at: 1,
+    });
+    const place = { account, jurisdiction: 'default', name: 'logs', location: null } as const;
+    return insertBucket(store, { ...place, storage_class: 'Standard', created_at: 1 });
+  });
+  const held = createHeldObjects(store, 4096);
+  await put(here, 'a', 'a');
+  for (const key of ['b', 'c', 'd', 'e', 'f']) {
+    await here.put(other, key, Readable.from([Buffer.from(key)]), { httpMetadata: {}, limit: 1 << 20 });
+  }
+  const mine = held.find(seq, 'a');
+  for (const key of ['b', 'c', 'd', 'e', 'f']) held.find(other, key);
+  t.equal(held.find(seq, 'a'), mine);
+});
+
 t.test('values are made once in a state of the database, and anew in a transaction', async (t) => {
   const { store, other } = await start(t);
   const kept = keptPerState<number>(2);
