@@ -38,8 +38,8 @@ export interface Caller {
    * beginning of keys, that is asked for.
    */
   permit(area: Area, level: Level, bucket?: string, place?: Place): void;
-  /** The same for buckets, as an answer. */
-  may(area: Area, level: Level, bucket: string): boolean;
+  /** The same for buckets and what is in them, as an answer. */
+  may(area: Area, level: Level, bucket: string, place?: Place): boolean;
   /** Throws 403 for an operation that temporary credentials leave out. */
   permitAction(name: string): void;
 }
@@ -160,9 +160,9 @@ export function callerOf(
       permit(actor, area, level, bucket, place);
       asked.set(`${area} ${level} ${bucket}`, [area, level, bucket]);
     },
-    may(area, level, bucket) {
+    may(area, level, bucket, place) {
       try {
-        permit(actor, area, level, bucket);
+        permit(actor, area, level, bucket, place);
         return true;
       } catch {
         return false;

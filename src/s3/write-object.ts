@@ -178,7 +178,7 @@ interface Deletion {
   readonly error: S3Error | undefined;
 }
 
-/** Up to 1000 keys, some in each write: each of them succeeds or fails by itself. */
+/** Up to 1000 keys, some in each write: each of them succeeds or fails by itself, also where credentials are limited to paths. */
 export async function deleteObjects(request: S3Request, bucket: BucketRow): Promise<void> {
   const { options, caller } = request;
   const root = await inSlices(
@@ -190,7 +190,7 @@ export async function deleteObjects(request: S3Request, bucket: BucketRow): Prom
   const deletions = entries.map((entry): Deletion => {
     const key = textOf(entry, 'Key');
     if (key === undefined || key === '') throw new S3Error('MalformedXML', 'An object has no key.');
-    caller.permit('objects', 'write', bucket.name, { key });
+    if (!caller.may('objects', 'write', bucket.name, { key })) return { key, error: new S3Error('AccessDenied') };
     return { key, error: faultOf(key, textOf(entry, 'VersionId'), textOf(entry, 'ETag')) };
   });
   const keys = deletions.filter(({ error }) => error === undefined).map(({ key }) => key);

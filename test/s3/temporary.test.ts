@@ -63,8 +63,17 @@ t.test('what temporary credentials may do', async (t) => {
   t.equal((await bound('PUT', '/pictures/a/copy', '', copy)).code, 'AccessDenied', 'from elsewhere');
   const body = '<Delete><Object><Key>a/c</Key></Object><Object><Key>two</Key></Object></Delete>';
   const md5 = { 'content-md5': createHash('md5').update(body).digest('base64') };
-  t.equal((await bound('POST', '/pictures?delete=', body, md5)).code, 'AccessDenied');
-  t.equal((await bound('GET', '/pictures/a/c')).status, 200, 'nothing was deleted');
+  t.equal((await writer('PUT', '/pictures/two', 'x')).status, 200);
+  const deleted = await bound('POST', '/pictures?delete=', body, md5);
+  t.equal(deleted.status, 200);
+  t.match(
+    deleted.text,
+    /<Deleted><Key>a\/c<\/Key><\/Deleted><Error><Key>two<\/Key><Code>AccessDenied<\/Code>/,
+    'each for itself',
+  );
+  t.equal((await writer('GET', '/pictures/a/c')).code, 'NoSuchKey');
+  t.equal((await writer('GET', '/pictures/two')).text, 'x');
+  t.equal((await reader('POST', '/pictures?delete=', body, md5)).code, 'AccessDenied', 'who may not write at all');
   const named = as({ actions: ['GetObject'] });
   t.equal((await named('GET', '/pictures/a/b')).status, 200);
   t.equal((await named('PUT', '/pictures/a/b', 'x')).code, 'AccessDenied');
