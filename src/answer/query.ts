@@ -5,7 +5,7 @@
 // hot
 
 import { Class, EdnsOption, Opcode, Rcode, Type } from '../dns/codes.js';
-import { nameEnd } from '../dns/wire-name.js';
+import { copyInLowerCase, nameEnd } from '../dns/wire-name.js';
 import { viewOf } from '../image/layout.js';
 
 /** The packet gets no answer. Other results are response codes; {@link Rcode}.noError means that the query is valid. */
@@ -175,22 +175,6 @@ function parseQuestion(query: Query): number {
   query.hasQuestion = true;
   copyInLowerCase(view, first, query.nameView, at - first);
   return at + 4;
-}
-
-/** Copies a name in lower case; its length octets are below the letters. */
-function copyInLowerCase(from: DataView, start: number, to: DataView, length: number): void {
-  // A name shorter than four octets is copied with what follows it: the type and class.
-  const last = Math.max(0, length - 4);
-  for (let i = 0; i < last; i += 4) to.setInt32(i, lowerFour(from.getInt32(start + i, true)), true);
-  to.setInt32(last, lowerFour(from.getInt32(start + last, true)), true);
-}
-
-/** Four octets at once: the high bit of each sum says whether that octet is at least `A`, and whether it is above `Z`. */
-function lowerFour(octets: number): number {
-  const seven = octets & 0x7f7f7f7f;
-  const fromA = (seven + 0x3f3f3f3f) | 0;
-  const aboveZ = (seven + 0x25252525) | 0;
-  return octets | (((fromA ^ aboveZ) & ~octets & 0x80808080) >>> 2);
 }
 
 /** Walks the records after the question, for OPT and TSIG. */

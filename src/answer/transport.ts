@@ -28,6 +28,12 @@ export function createClient(): Client {
 
 const NO_OCTETS = new Uint8Array(16);
 
+/**
+ * Reads what the answers to `count` messages will need, one every `stride` octets from `first` on, each with room for a name. It changes
+ * nothing.
+ */
+export type LookAhead = (messages: DataView, first: number, stride: number, count: number) => void;
+
 /** A client of whom nothing is known. */
 export const NO_CLIENT: Client = createClient();
 

@@ -4,12 +4,13 @@ import { SystemClock } from '../base/clock.js';
 import { createSharedMemoryUse } from '../base/shared-memory.js';
 import { generationOctets } from '../image/buffers.js';
 import type { ImageBuffers } from '../image/layout.js';
+import { ReadAhead } from '../image/read-ahead.js';
 import { ImageReader } from '../image/reader.js';
 import { createEngine } from './engine.js';
 import type { ObservationPlace } from './observation.js';
 import { createObservedEngine } from './observe.js';
 import { createEngineState, type EngineSettings } from './state.js';
-import type { Answer } from './transport.js';
+import type { Answer, LookAhead } from './transport.js';
 
 /** The start data of a worker; posted unchanged. */
 export interface EngineData {
@@ -21,6 +22,7 @@ export interface EngineData {
 
 export interface WorkerEngine {
   readonly answer: Answer;
+  readonly lookAhead: LookAhead;
   /** Whether a newer image is waiting on the port; one atomic load. */
   isStale(): boolean;
   /** Takes the newest image from the port. Call it between batches when stale. */
@@ -32,7 +34,9 @@ export function createWorkerEngine(data: unknown): WorkerEngine {
   const reader = new ImageReader(image);
   const memory = createSharedMemoryUse();
   let octets = generationOctets(image);
+  const ahead = new ReadAhead(reader);
   return {
+    lookAhead: (messages, first, stride, count) => ahead.read(messages, first, stride, count),
     answer: place
       ? createObservedEngine(reader, createEngineState(settings), place, new SystemClock())
       : createEngine(reader, settings),

@@ -46,6 +46,22 @@ export function copyWholeName(octets: Uint8Array, start: number, from: number, e
   }
 }
 
+/** Copies a name in lower case; its length octets are below the letters. */
+export function copyInLowerCase(from: DataView, start: number, to: DataView, length: number): void {
+  // A name shorter than four octets is copied with what follows it: the type and class.
+  const last = Math.max(0, length - 4);
+  for (let i = 0; i < last; i += 4) to.setInt32(i, lowerFour(from.getInt32(start + i, true)), true);
+  to.setInt32(last, lowerFour(from.getInt32(start + last, true)), true);
+}
+
+/** Four octets at once: the high bit of each sum says whether that octet is at least `A`, and whether it is above `Z`. */
+function lowerFour(octets: number): number {
+  const seven = octets & 0x7f7f7f7f;
+  const fromA = (seven + 0x3f3f3f3f) | 0;
+  const aboveZ = (seven + 0x25252525) | 0;
+  return octets | (((fromA ^ aboveZ) & ~octets & 0x80808080) >>> 2);
+}
+
 /**
  * Offset of the octet that ends a name: the root's zero or the first octet of a pointer; -1 when there is none within
  * bounds.

@@ -43,9 +43,10 @@ export class ImageReader {
   private placesVersion: number | undefined;
   /** Whether the last member that floor.ts found has the key itself. */
   floorIsExact = false;
-  private slotShift = 0;
-  private zoneShift = 0;
-  private filterShift = 0;
+  /** 32 less the binary logarithm of the number of slots; the same of zones, and of words of the filter. */
+  slotShift = 0;
+  zoneShift = 0;
+  filterShift = 0;
 
   constructor(buffers: ImageBuffers) {
     this.control = new Int32Array(buffers.control);

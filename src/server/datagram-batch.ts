@@ -20,7 +20,7 @@
  */
 // hot
 import { constants } from 'node:os';
-import { type Answer, type Client, DEFERRED, Transport } from '../answer/transport.js';
+import { type Answer, type Client, DEFERRED, type LookAhead, Transport } from '../answer/transport.js';
 import { isMappedIPv4 } from '../base/ip.js';
 import { Count, type CountBlock } from './counters.js';
 import type { DeferredDatagram } from './deferred.js';
@@ -83,6 +83,7 @@ const { EAGAIN, EBADF, ECONNREFUSED, EFAULT, EINTR, EINVAL, ENOTSOCK } = constan
 export interface DatagramBatch {
   readonly words: Int32Array;
   readonly bytes: Uint8Array;
+  readonly view: DataView;
   /** Address of the memory. */
   readonly base: number;
   /** The slot to which each send header points. */
@@ -127,7 +128,7 @@ export function createDatagramBatch(addressOf: (buffer: ArrayBuffer) => number):
   const bytes = new Uint8Array(memory);
   const client = { source: bytes, at: 0, length: 0, port: 0, own: bytes, ownAt: 0, ownLength: 0, seconds: 0 };
   return {
-    ...{ words, bytes, base, slots, client, divides: false, apart: 0 },
+    ...{ words, bytes, view: new DataView(memory), base, slots, client, divides: false, apart: 0 },
     ...{ members: new Int32Array(BATCH).fill(1), sizes: new Int32Array(BATCH), lasts: new Int32Array(BATCH) },
     ...{ used: BATCH, deferred: new Int32Array(BATCH), deferrals: 0 },
   };
@@ -167,7 +168,8 @@ export function receiveBatch(
 }
 
 /**
- * Answers the first `received` requests, which arrived at `seconds` since 1970; returns the number of messages to send.
+ * Answers the first `received` requests, which arrived at `seconds` since 1970; returns the number of messages to send. `lookAhead` reads
+ * what they will need.
  */
 export function answerBatch(
   batch: DatagramBatch,
@@ -175,8 +177,10 @@ export function answerBatch(
   answer: Answer,
   counts: CountBlock,
   seconds: number,
+  lookAhead?: LookAhead,
 ): number {
   const { words, bytes, client } = batch;
+  if (lookAhead !== undefined) lookAhead(batch.view, REQUESTS, REQUEST, received);
   client.seconds = seconds;
   batch.deferrals = 0;
   const mayJoin = batch.divides && batch.apart === 0;

@@ -1,6 +1,6 @@
 /** The messages between the main thread and its UDP workers. */
 import type { MessagePort } from 'node:worker_threads';
-import type { Answer } from '../answer/transport.js';
+import type { Answer, LookAhead } from '../answer/transport.js';
 import type { DeferredDatagram } from './deferred.js';
 
 /** Words of the control memory, shared by all workers. */
@@ -18,6 +18,8 @@ export const REST_MS = 5000;
 /** The engine of a worker. */
 export interface WorkerEngine {
   readonly answer: Answer;
+  /** Called before the messages of a batch are answered. */
+  readonly lookAhead?: LookAhead;
   /** Whether newer data waits on the port; called once for each batch, so it must be cheap. */
   isStale(): boolean;
   /** Takes waiting data from the port synchronously, because the event loop of a batched worker never runs. */

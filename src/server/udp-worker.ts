@@ -77,7 +77,7 @@ function answerFrom(fd: number, flags: number): number {
   releaseUnused();
   if (received === 0) return 0;
   const startUs = isTimed(counts) ? clock.steadyUs() : 0;
-  const ready = answerBatch(batch, received, answer, counts, Math.floor(clock.nowMs() / 1000));
+  const ready = answerBatch(batch, received, answer, counts, Math.floor(clock.nowMs() / 1000), engine.lookAhead);
   if (ready > 0) sendBatch(batch, calls, fd, ready, counts);
   if (batch.deferrals > 0) deferQueries(fd);
   if (startUs !== 0) countLatency(counts, clock.steadyUs() - startUs);
