@@ -1,4 +1,5 @@
 /** The classes in which turns are taken: what each holds, who waits in it, and which one is next. Used by turns.ts. */
+import { type InRow, Row } from './lists/row.js';
 
 export interface TurnBounds {
   /** Places that may be held at once. */
@@ -36,16 +37,25 @@ export function hasRoomFor(own: number, held: number, { places, beyond = 0 }: Om
   return held < places + (own === 0 ? beyond : 0);
 }
 
+/** A place that is held by one who can do without it. */
+export class Held implements InRow<Held> {
+  row: Row<Held> | undefined;
+  before: Held | undefined;
+  after: Held | undefined;
+
+  constructor(readonly holder: TurnHolder) {}
+}
+
 /** Of classes that have none. */
 const NONE = {
   inside: new Map<string, unknown>(),
   wanting: new Set<unknown>(),
-  items: new Set<unknown>(),
-  holders: new Set<TurnHolder>(),
+  items: new Row<never>(),
+  holders: new Row<Held>(),
 };
 
 /** A class, or what all are in: whoever waits in it, or the classes into which it is divided. */
-export class TurnClass<Item> {
+export class TurnClass<Item extends InRow<Item>> {
   held = 0;
   waiting = 0;
   /** When it had its last turn: greater is later. */
@@ -54,9 +64,9 @@ export class TurnClass<Item> {
   /** Those inside in which somebody waits. */
   readonly wanting: Set<TurnClass<Item>>;
   /** In the order in which they came. Only classes of the last level have any. */
-  readonly items: Set<Item>;
+  readonly items: Row<Item>;
   /** Likewise. */
-  readonly holders: Set<TurnHolder>;
+  readonly holders: Row<Held>;
 
   constructor(
     readonly name: string,
@@ -67,8 +77,8 @@ export class TurnClass<Item> {
     // What stays empty is not made: classes come and go with every request.
     this.inside = isLast ? (NONE.inside as Map<string, TurnClass<Item>>) : new Map();
     this.wanting = isLast ? (NONE.wanting as Set<TurnClass<Item>>) : new Set();
-    this.items = isLast ? new Set() : (NONE.items as Set<Item>);
-    this.holders = isLast ? new Set() : NONE.holders;
+    this.items = isLast ? new Row() : (NONE.items as unknown as Row<Item>);
+    this.holders = isLast ? new Row() : NONE.holders;
   }
 
   /** All who wait. */
@@ -134,21 +144,21 @@ export class TurnClass<Item> {
       richest.takeBack();
       return;
     }
-    let chosen: TurnHolder | undefined;
+    let chosen: Held | undefined;
     for (const one of this.holders) {
       chosen ??= one;
-      if (one.isUnread && !one.isUnread()) continue;
+      if (one.holder.isUnread && !one.holder.isUnread()) continue;
       chosen = one;
       break;
     }
     if (!chosen) return;
     this.holders.delete(chosen);
-    chosen.giveBack();
+    chosen.holder.giveBack();
   }
 }
 
 /** Items that wait, in a queue for each class. */
-export class ClassedQueue<Item> {
+export class ClassedQueue<Item extends InRow<Item>> {
   readonly root: TurnClass<Item>;
   private turn = 0;
 
@@ -210,8 +220,7 @@ export class ClassedQueue<Item> {
     if (root.waiting < root.bounds.waiting) return undefined;
     let own = at;
     while (own.outer?.outer) own = own.outer;
-    const [first] = root.fullest(own.waiting + 1)?.items ?? [];
-    return first;
+    return root.fullest(own.waiting + 1)?.items.first;
   }
 
   forget(at: TurnClass<Item>): void {

@@ -6,8 +6,9 @@
  * may have it. Whoever can do without its place may be asked to give it back when others hold fewer.
  */
 import { type Clock, steadyMs } from './clock.js';
+import type { InRow, Row } from './lists/row.js';
 import type { MetricSample } from './metrics.js';
-import { ClassedQueue, type TurnBounds, type TurnClass, type TurnHolder } from './turn-classes.js';
+import { ClassedQueue, Held, type TurnBounds, type TurnClass, type TurnHolder } from './turn-classes.js';
 
 export type { TurnBounds, TurnHolder } from './turn-classes.js';
 
@@ -63,25 +64,27 @@ export function createTurns(limits: TurnLimits, clock: Clock): Turns {
 /** Between two passes over all who wait, who may be many: at least this many milliseconds, and one more for each group of this size. */
 const [LEAST_LOOK_MS, WAITING_A_MS] = [10, 100];
 
-/** What the rest of the class needs of whoever waits. */
-interface WaitOptions {
-  readonly at: TurnClass<Waiting>;
-  readonly holder: TurnHolder | undefined;
-  readonly done: (turn: Leave | NoTurn) => void;
+interface Patience {
   readonly waitMs: number;
+  readonly patienceMs: number;
 }
 
-class Waiting {
+class Waiting implements InRow<Waiting> {
+  row: Row<Waiting> | undefined;
+  before: Waiting | undefined;
+  after: Waiting | undefined;
   /** When it takes a place from others, or gives up. Steady milliseconds. */
   nextMs: number;
   private readonly lateMs: number;
 
   constructor(
-    readonly options: WaitOptions,
+    readonly at: TurnClass<Waiting>,
+    readonly holder: TurnHolder | undefined,
+    readonly done: (turn: Leave | NoTurn) => void,
     readonly sinceMs: number,
-    patienceMs: number,
+    { waitMs, patienceMs }: Patience,
   ) {
-    this.lateMs = sinceMs + options.waitMs;
+    this.lateMs = sinceMs + waitMs;
     this.nextMs = Math.min(sinceMs + patienceMs, this.lateMs);
   }
 
@@ -139,8 +142,8 @@ class FairTurns implements Turns {
       return () => {};
     }
     const { patienceMs = Number.POSITIVE_INFINITY } = limits;
-    const options = { at, holder, done, waitMs: Math.min(waitMs ?? limits.waitMs, limits.waitMs) };
-    const waiting = new Waiting(options, steadyMs(this.clock), patienceMs);
+    const patience = { patienceMs, waitMs: Math.min(waitMs ?? limits.waitMs, limits.waitMs) };
+    const waiting = new Waiting(at, holder, done, steadyMs(this.clock), patience);
     queue.add(at, waiting);
     this.lookAt(waiting.nextMs);
     return () => void this.remove(waiting, 'gone');
@@ -176,13 +179,13 @@ class FairTurns implements Turns {
   /** Does nothing for what waits no longer. */
   private remove(waiting: Waiting, why: NoTurn): boolean {
     if (!this.dequeue(waiting)) return false;
-    this.queue.forget(waiting.options.at);
+    this.queue.forget(waiting.at);
     this.refused[why]++;
     return true;
   }
 
   private refuse(waiting: Waiting, why: NoTurn): void {
-    if (this.remove(waiting, why)) waiting.options.done(why);
+    if (this.remove(waiting, why)) waiting.done(why);
   }
 
   private lookAt(atMs: number): void {
@@ -213,7 +216,7 @@ class FairTurns implements Turns {
     if (nextMs < Number.POSITIVE_INFINITY) this.lookAt(Math.max(nextMs, nowMs + restMs));
     for (const waiting of late) this.refuse(waiting, 'late');
     for (const waiting of impatient) {
-      const { at } = waiting.options;
+      const { at } = waiting;
       if (at.items.has(waiting)) this.queue.takeBackFor(at);
     }
   }
@@ -225,14 +228,14 @@ class FairTurns implements Turns {
   private admitNext(): void {
     const { queue } = this;
     for (let at = queue.root.next(); at; at = queue.root.next()) {
-      const [first] = at.items;
-      this.dequeue(first!);
-      first!.options.done(this.take(at, first!.options.holder));
+      const first = at.items.first!;
+      this.dequeue(first);
+      first.done(this.take(at, first.holder));
     }
   }
 
   private dequeue(waiting: Waiting): boolean {
-    if (!this.queue.remove(waiting.options.at, waiting)) return false;
+    if (!this.queue.remove(waiting.at, waiting)) return false;
     this.waitedMs += steadyMs(this.clock) - waiting.sinceMs;
     return true;
   }
@@ -246,12 +249,13 @@ function hold(
   onFree: () => void,
 ): Leave {
   queue.hold(at);
-  if (holder) at.holders.add(holder);
+  const held = holder && new Held(holder);
+  if (held) at.holders.add(held);
   let isFree = false;
   return () => {
     if (isFree) return;
     isFree = true;
-    if (holder) at.holders.delete(holder);
+    if (held) at.holders.delete(held);
     queue.release(at);
     queue.forget(at);
     onFree();

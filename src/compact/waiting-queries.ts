@@ -1,4 +1,5 @@
 /** Queries that wait until something can be signed: in turns by account, and within an account by zone. */
+import type { InRow, Row } from '../base/lists/row.js';
 import { ClassedQueue, type TurnClass } from '../base/turn-classes.js';
 
 /** The most that wait; where others have come, whoever has most of them loses one for each of theirs. */
@@ -13,9 +14,15 @@ export interface WaitingQueries<Query> {
   takeAll(): Query[];
 }
 
-interface Waiting<Query> {
-  readonly at: TurnClass<Waiting<Query>>;
-  readonly query: Query;
+class Waiting<Query> implements InRow<Waiting<Query>> {
+  row: Row<Waiting<Query>> | undefined;
+  before: Waiting<Query> | undefined;
+  after: Waiting<Query> | undefined;
+
+  constructor(
+    readonly at: TurnClass<Waiting<Query>>,
+    readonly query: Query,
+  ) {}
 }
 
 export function createWaitingQueries<Query>(): WaitingQueries<Query> {
@@ -36,7 +43,7 @@ export function createWaitingQueries<Query>(): WaitingQueries<Query> {
       const displaced = other && remove(other);
       if (other) queue.forget(other.at);
       if (at.hasWaitingRoom()) {
-        queue.add(at, { at, query });
+        queue.add(at, new Waiting(at, query));
         return displaced;
       }
       queue.forget(at);
@@ -47,12 +54,12 @@ export function createWaitingQueries<Query>(): WaitingQueries<Query> {
       const left: Waiting<Query>[] = [];
       const done = new Set<Waiting<Query>['at']>();
       for (let at = root.next(); at; at = root.next()) {
-        const [waiting] = at.items;
-        if (answer(remove(waiting!), isAlone)) {
+        const waiting = at.items.first!;
+        if (answer(remove(waiting), isAlone)) {
           queue.hold(at);
           queue.release(at);
           done.add(at);
-        } else left.push(waiting!);
+        } else left.push(waiting);
       }
       for (const waiting of left) queue.add(waiting.at, waiting);
       for (const at of done) queue.forget(at);

@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Channel, Sending } from './connections.js';
 import { currentDate } from './current-date.js';
-import { hasTaken, type Texts, writeJoined } from './write-joined.js';
+import { hasTaken, writeJoined } from './write-joined.js';
 
 export class WholeResponse implements Sending {
   isBegun = false;
@@ -22,7 +22,7 @@ export class WholeResponse implements Sending {
     const { socket, keepAlive, nowMs } = this.channel;
     const connection = this.isLast ? 'close' : `keep-alive\r\nKeep-Alive: ${keepAlive}`;
     const rest = `Date: ${currentDate(nowMs())}\r\nConnection: ${connection}\r\n\r\n`;
-    const head: Texts = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`, lines, rest];
+    const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`, lines, rest];
     writeJoined(socket, head, this.method === 'HEAD' ? undefined : body);
     if (hasTaken(socket)) this.finish(true);
   }

@@ -1,5 +1,6 @@
 /** Writes the parts of a message together: one system call and, where possible, no allocation. */
 import type { Socket } from 'node:net';
+import { lengthOf, type Part, putAll } from './parts.js';
 import { isQueued, writeAtOnce } from './write-at-once.js';
 
 /** Longer texts allocate a buffer. A slow reader may hold one of this size until it has read it. */
@@ -11,21 +12,16 @@ const MOST_SPARE = 32;
 /** The buffer of the last write, which the system has copied, so it can be reused. */
 let scratch = Buffer.allocUnsafeSlow(MOST_OCTETS);
 
-/** The parts of a head, some of which may be cached: one character for each octet. */
-export type Texts = readonly [start: string, lines: string, rest: string];
-
 /**
- * Writes the texts, then the octets, which must stay as they are. Returns, as `write` of the socket does, whether it takes more.
+ * Writes a head, then the octets, which must stay as they are. Returns, as `write` of the socket does, whether it takes more.
  */
-export function writeJoined(socket: Socket, [start, lines, rest]: Texts, octets: Uint8Array | undefined): boolean {
-  if (octets && octets.length > MOST_OCTETS) return writeApart(socket, start + lines + rest, octets);
-  const length = start.length + lines.length + rest.length + (octets?.length ?? 0);
+export function writeJoined(socket: Socket, head: readonly Part[], octets: Uint8Array | undefined): boolean {
+  if (octets && octets.length > MOST_OCTETS) return writeApart(socket, head, octets);
+  const length = lengthOf(head) + (octets?.length ?? 0);
   // TLS is faster with a buffer of the exact size, and queued data would keep the shared buffer in use.
   const isOwn = length > MOST_OCTETS || socket.writableLength > 0 || 'encrypted' in socket;
   const joined = isOwn ? Buffer.allocUnsafe(length) : scratch;
-  let at = start === '' ? 0 : joined.write(start, 'latin1');
-  if (lines !== '') at += joined.write(lines, at, 'latin1');
-  if (rest !== '') at += joined.write(rest, at, 'latin1');
+  const at = putAll(joined, head);
   if (octets) joined.set(octets, at);
   if (isOwn) return socket.write(joined);
   if (!writeAtOnce(socket, joined.subarray(0, length))) scratch = Buffer.allocUnsafeSlow(MOST_OCTETS);
@@ -33,9 +29,11 @@ export function writeJoined(socket: Socket, [start, lines, rest]: Texts, octets:
 }
 
 /** Copying many octets would need new memory each time, for which V8 scans its heap again and again. */
-function writeApart(socket: Socket, head: string, octets: Uint8Array): boolean {
+function writeApart(socket: Socket, head: readonly Part[], octets: Uint8Array): boolean {
+  const first = Buffer.allocUnsafe(lengthOf(head));
+  putAll(first, head);
   socket.cork();
-  socket.write(head, 'latin1');
+  socket.write(first);
   const takesMore = socket.write(octets);
   socket.uncork();
   return takesMore;

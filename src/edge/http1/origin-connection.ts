@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { printFieldLines } from '../../plain/field-lines.js';
-import { type Texts, writeJoined } from '../../plain/write-joined.js';
+import { writeJoined } from '../../plain/write-joined.js';
 import type { OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
 import { ORIGIN_CLOSED, ORIGIN_CONNECT_TIMEOUT, ORIGIN_RESPONSE_TIMEOUT } from '../exchange/origin-failure.js';
 import { ResponseReader } from './response-reader.js';
@@ -69,7 +69,7 @@ export class Exchange extends PausableExchange implements OriginControl, Connect
   private isAborted = false;
 
   constructor(
-    private readonly head: Texts | undefined,
+    private readonly head: readonly string[] | undefined,
     isHead: boolean,
     readonly isFresh: boolean,
     readonly events: OriginEvents,
@@ -100,7 +100,7 @@ export function exchangeFor(
 ): Exchange {
   if (NO_TARGET.test(target)) throw new TypeError('the target holds what no target may');
   const rest = `${printFieldLines(more)}connection: ${isFresh ? 'close' : 'keep-alive'}\r\n\r\n`;
-  const head: Texts = [`${method} ${target} HTTP/1.1\r\n`, printFieldLines(headers), rest];
+  const head = [`${method} ${target} HTTP/1.1\r\n`, printFieldLines(headers), rest];
   return new Exchange(head, method === 'HEAD', isFresh, events);
 }
 

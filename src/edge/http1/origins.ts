@@ -53,6 +53,8 @@ class ConnectionPool implements PlainOrigins {
   private readonly rest = createRest();
   private readonly cancel: () => void;
   private idleCount = 0;
+  /** The one asked for last: requests in a row are often for the same. */
+  private last: Endpoint | undefined;
 
   constructor(private readonly options: PlainOriginOptions) {
     const { clock, connectMs, waitMs } = options;
@@ -78,12 +80,15 @@ class ConnectionPool implements PlainOrigins {
   }
 
   private endpointFor({ zone, address, port }: PlainPlace): Endpoint {
+    const { last } = this;
+    if (last?.zone === zone && last.port === port && last.address === address) return last;
     const key = `${zone} ${address} ${port}`;
     let endpoint = this.endpoints.get(key);
     if (!endpoint) {
       endpoint = { key, zone, address, port, idle: [], open: 0, mistrustedUntilMs: 0 };
       this.endpoints.set(key, endpoint);
     }
+    this.last = endpoint;
     return endpoint;
   }
 
@@ -131,6 +136,8 @@ class ConnectionPool implements PlainOrigins {
 
   private check(): void {
     const nowMs = steadyMs(this.options.clock);
+    // It may be deleted.
+    this.last = undefined;
     for (const connection of this.connections) connection.checkTime(nowMs);
     for (const { open, mistrustedUntilMs, key } of this.endpoints.values()) {
       if (open === 0 && mistrustedUntilMs <= nowMs) this.endpoints.delete(key);

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { Channel, Sending } from '../../plain/connections.js';
 import { currentDate } from '../../plain/current-date.js';
 import { printFieldLines } from '../../plain/field-lines.js';
-import { type Texts, writeJoined } from '../../plain/write-joined.js';
+import { writeJoined } from '../../plain/write-joined.js';
 import { reasonOf } from '../error-pages/failures.js';
 import { type ClientEvents, type ClientResponse, endsConnection } from '../exchange/client-response.js';
 import { firstValue, type HeaderList, WITHOUT_BODY } from '../exchange/exchange.js';
@@ -16,7 +16,7 @@ export class PlainResponse implements ClientResponse, Sending {
   isGone = false;
   private events: ClientEvents | undefined;
   /** The head, until the first piece of the body is sent with it. */
-  private waiting: Texts | undefined;
+  private waiting: readonly string[] | undefined;
   private hasBody: boolean;
   private isChunked = false;
   private isWritten = false;

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import type { Channel, Sending } from '../../plain/connections.js';
 import { printFieldLines } from '../../plain/field-lines.js';
 import { type LateWrite, writeAtEndOfTurn } from '../../plain/late-writes.js';
+import type { Part } from '../../plain/parts.js';
 import { hasTaken, writeJoined } from '../../plain/write-joined.js';
 import type { Answer } from '../cache/answer.js';
 import { reasonOf } from '../error-pages/failures.js';
@@ -13,9 +14,9 @@ import type { ClientSide } from '../listen/front.js';
 /** An answer that is given several times, as a whole. */
 export interface Repeated {
   readonly status: number;
-  readonly start: string;
+  readonly start: Part;
   /** After the ray. */
-  readonly end: string;
+  readonly end: Part;
   readonly body: Uint8Array | undefined;
 }
 
@@ -39,7 +40,7 @@ export function repeatedOf(answer: Answer, { keepAlive }: Channel): Repeated | u
     const { status, headers, body } = answer;
     const start = `HTTP/1.1 ${status} ${reasonOf(status)}\r\n${printFieldLines(headers)}cf-ray: `;
     const end = `\r\nConnection: keep-alive\r\nKeep-Alive: ${keepAlive}\r\n\r\n`;
-    repeated = { status, start, end, body };
+    repeated = { status, start: Buffer.from(start, 'latin1'), end: Buffer.from(end, 'latin1'), body };
     known.set(answer, repeated);
   }
   return repeated;

@@ -54,7 +54,7 @@ function wholeUnlessFault(...asked: Parameters<typeof findWhole>): ReturnType<ty
 
 /** What is printed of the fields of an object: up to the ray, if the response is passed on. */
 interface Printed {
-  readonly start: string | undefined;
+  readonly start: Buffer | undefined;
   /** Whether clients may get it in another form. */
   readonly isCompressible: boolean;
 }
@@ -62,7 +62,7 @@ interface Printed {
 /** The fields are the same list as long as the object is in memory. */
 const printed = new WeakMap<HeaderList, Printed>();
 
-function startOf(headers: HeaderList, compresses: boolean): string | undefined {
+function startOf(headers: HeaderList, compresses: boolean): Buffer | undefined {
   let known = printed.get(headers);
   if (!known) printed.set(headers, (known = print(headers)));
   return compresses && known.isCompressible ? undefined : known.start;
@@ -72,5 +72,5 @@ function print(headers: HeaderList): Printed {
   const passed = passedOn(200, headers);
   if (!passed) return { start: undefined, isCompressible: false };
   const start = `HTTP/1.1 200 ${reasonOf(200)}\r\n${printFieldLines(passed)}cf-ray: `;
-  return { start, isCompressible: compressibleOf(200, passed) !== undefined };
+  return { start: Buffer.from(start, 'latin1'), isCompressible: compressibleOf(200, passed) !== undefined };
 }

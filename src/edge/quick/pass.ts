@@ -7,6 +7,7 @@ import type { Leave, TurnHolder } from '../../base/turns.js';
 import type { OriginRoute } from '../../hostnames/routing/find-route.js';
 import type { Channel, Sending as ChannelSending } from '../../plain/connections.js';
 import { printFieldLines } from '../../plain/field-lines.js';
+import type { Part } from '../../plain/parts.js';
 import { writeJoined } from '../../plain/write-joined.js';
 import type { CacheRequest } from '../cache/cache-state.js';
 import type { Passage } from '../cache/passage.js';
@@ -48,6 +49,24 @@ export interface Passing {
 }
 
 const NONE: HeaderList = [];
+
+const METHOD = Buffer.from('GET ');
+const AFTER_RAY = Buffer.from('\r\nconnection: keep-alive\r\n\r\n');
+
+/** Printed once for requests that repeat their fields. */
+const printed = new WeakMap<HeaderList, Part>();
+
+/** What stands between the target and the ray of a request to an origin. */
+function afterTarget(headers: HeaderList): Part {
+  if (!Object.isFrozen(headers)) return linesAfterTarget(headers);
+  let part = printed.get(headers);
+  if (!part) printed.set(headers, (part = Buffer.from(linesAfterTarget(headers), 'latin1')));
+  return part;
+}
+
+function linesAfterTarget(headers: HeaderList): string {
+  return ` HTTP/1.1\r\n${printFieldLines(headers)}cf-ray: `;
+}
 
 /** Begins the exchange with the origin. */
 export function passOn(options: PassOptions, passing: Passing, channel: Channel, isLast: boolean): ChannelSending {
@@ -147,8 +166,7 @@ class QuickExchange
   writeTo(socket: Socket): void {
     const { request } = this.passing;
     const { headers } = originHeaders(request, this.options.origins.rules);
-    const rest = `cf-ray: ${request.ray}\r\nconnection: keep-alive\r\n\r\n`;
-    writeJoined(socket, [`GET ${request.target} HTTP/1.1\r\n`, printFieldLines(headers), rest], undefined);
+    writeJoined(socket, [METHOD, request.target, afterTarget(headers), request.ray, AFTER_RAY], undefined);
   }
 
   /** What the origin sends. Throws as the general reader does. */

@@ -1,6 +1,7 @@
 /** The head of a response that is passed on: read and printed in one pass, into memory that all responses share. */
 import type { Channel } from '../../plain/connections.js';
 import { currentDate } from '../../plain/current-date.js';
+import { putPart } from '../../plain/parts.js';
 import { Composed } from '../../plain/write-joined.js';
 import { printCacheStatus } from '../cache/cache-status.js';
 import { readCacheControl } from '../cache/directives.js';
@@ -19,6 +20,10 @@ const ROOM = 128 * 1024;
 const LONGEST_FIRST_LINE = 128;
 /** Room for the fields that the edge adds. */
 const MOST_ADDED = 1024;
+
+const CLOSE = Buffer.from('\r\nConnection: close');
+const KEEP = Buffer.from('\r\nConnection: keep-alive\r\nKeep-Alive: ');
+const HEAD_END = Buffer.from('\r\n\r\n');
 
 /** Where heads and bodies are put together. */
 export const composed = new Composed(ROOM);
@@ -49,10 +54,12 @@ class ResponseHead {
     const { first, added } = partsOf(status);
     this.from = LONGEST_FIRST_LINE - first.length;
     octets.set(first, this.from);
-    const date = hasDate ? '' : `Date: ${currentDate(nowMs())}\r\n`;
-    const connection = isLast ? 'close' : `keep-alive\r\nKeep-Alive: ${keepAlive}`;
-    const at = LONGEST_FIRST_LINE + printed;
-    this.to = at + octets.write(`${added}${ray}\r\n${date}Connection: ${connection}\r\n\r\n`, at, 'latin1');
+    let at = putPart(octets, added, LONGEST_FIRST_LINE + printed);
+    at = putPart(octets, ray, at);
+    if (!hasDate) at = putPart(octets, `\r\nDate: ${currentDate(nowMs())}`, at);
+    at = putPart(octets, isLast ? CLOSE : KEEP, at);
+    if (!isLast) at = putPart(octets, keepAlive, at);
+    this.to = putPart(octets, HEAD_END, at);
   }
 
   /** Likewise, the whole block of HTTP/2. */
@@ -69,7 +76,7 @@ export const responseHead = new ResponseHead();
 /** The beginning, and the fields that the cache adds. */
 interface Parts {
   readonly first: Buffer;
-  readonly added: string;
+  readonly added: Buffer;
   /** Both over HTTP/2. */
   readonly block: Buffer;
 }
@@ -81,7 +88,7 @@ function partsOf(status: number): Parts {
   if (!known) {
     const first = Buffer.from(`HTTP/1.1 ${status} ${reasonOf(status)}\r\n`, 'latin1');
     const cacheStatus = printCacheStatus({ result: RESULT, forwardedStatus: status });
-    const added = `cache-status: ${cacheStatus}\r\ncf-cache-status: ${RESULT}\r\ncf-ray: `;
+    const added = Buffer.from(`cache-status: ${cacheStatus}\r\ncf-cache-status: ${RESULT}\r\ncf-ray: `, 'latin1');
     known = { first, added, block: responseBlock(status, ['cache-status', cacheStatus, 'cf-cache-status', RESULT]) };
     parts.set(status, known);
   }
