@@ -120,7 +120,7 @@ async function metric({ api }: Program, name: string): Promise<number> {
 
 t.test(
   'unbound believes every answer of nsec, nsec3 and compact zones, also what it remembers',
-  { skip, timeout: 240_000 },
+  { skip, timeout: 540_000 },
   async (t) => {
     const { program, call, zone } = await start(t);
     const { ds } = (await call('PATCH', `/zones/${zone}/dnssec`, { status: 'active' })) as { ds: string };
@@ -151,7 +151,7 @@ t.test(
   },
 );
 
-t.test('a flood, a process that is replaced, and a master key that is away', { skip, timeout: 240_000 }, async (t) => {
+t.test('a flood, a process that is replaced, and a master key that is away', { skip, timeout: 540_000 }, async (t) => {
   const { program, call, zone, directory } = await start(t);
   await call('PATCH', `/zones/${zone}/dnssec`, { status: 'active', denial: 'compact' });
   await until(async () => (await ask(program, `first.${ZONE}`, Type.a)).authority.length === 4);

@@ -103,7 +103,7 @@ async function addPeer({ call }: World): Promise<(name: string, id: string) => P
   };
 }
 
-t.test('killed while it signs', { skip, timeout: 240_000 }, async (t) => {
+t.test('killed while it signs', { skip, timeout: 540_000 }, async (t) => {
   const world = await startWorld(t);
   const { call, kill, look } = world;
   const account = (await call('GET', '/accounts')).result[0].id;
@@ -209,7 +209,7 @@ const MOMENTS: readonly { readonly when: string; readonly isThere: (more: Omit<S
   { when: 'signatures are staged', isThere: ({ signatures }) => signatures > 0 },
 ];
 
-t.test('killed while all records of a signed zone are replaced', { skip, timeout: 240_000 }, async (t) => {
+t.test('killed while all records of a signed zone are replaced', { skip, timeout: 540_000 }, async (t) => {
   const world = await startWorld(t);
   const { call, kill, look, stop, directory } = world;
   t.equal(await codeOf(replaceBy(world, 1)), 0);

@@ -17,7 +17,7 @@ const KEY = 'k0123456789abcdef0123456789abcdef0123';
 const PARENT = 'parent.test';
 const CHILD = 'child.parent.test';
 
-t.test('signed by the client, believed by unbound, from the parent down', { skip, timeout: 240_000 }, async (t) => {
+t.test('signed by the client, believed by unbound, from the parent down', { skip, timeout: 540_000 }, async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-dnssec-'));
   t.teardown(() => rmSync(directory, { recursive: true, force: true }));
   const program = await startProgram({ directory, key: KEY });

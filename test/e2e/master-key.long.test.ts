@@ -24,7 +24,7 @@ async function ask({ dnsPort }: Program, name: string): Promise<string[]> {
   return decodeMessage(octets!).answer.map(({ type, rdata }) => `${type} ${Buffer.from(rdata).toString('hex')}`);
 }
 
-t.test('a missing or wrong master key', { timeout: 240_000 }, async (t) => {
+t.test('a missing or wrong master key', { timeout: 540_000 }, async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'zoneplane-master-key-'));
   t.teardown(() => rmSync(directory, { recursive: true, force: true }));
   const file = join(directory, 'data', 'master.key');

@@ -174,7 +174,7 @@ function prepareProfile(directory: string, root: string, doh: number): { home: s
   return { home, profile };
 }
 
-t.test('Chromium', { skip, timeout: 240_000 }, async (t) => {
+t.test('Chromium', { skip, timeout: 540_000 }, async (t) => {
   const { directory, program, root, doh, asked } = await prepare(t);
   const curl = promisify(execFile);
   const trusting = ['-sS', '-m', '20', '--cacert', root, '--resolve', `*:443:${EDGE_ADDRESS}`];

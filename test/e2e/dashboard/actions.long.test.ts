@@ -8,7 +8,7 @@ import { decodeMessage, makeQuery } from '../../support/message.js';
 import { askAll } from '../../support/reference-servers.js';
 import { until } from '../../support/until.js';
 
-t.test('the main action of each screen', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
+t.test('the main action of each screen', { skip: noBrowser, timeout: 540_000 }, async (t: Test) => {
   const dashboard = await startDashboard(t);
   const { call, directory, enter, program } = dashboard;
 

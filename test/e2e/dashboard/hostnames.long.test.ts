@@ -8,7 +8,7 @@ import { until } from '../../support/until.js';
 
 const LONG = `${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.${'d'.repeat(44)}.customer.example`;
 
-t.test('custom hostnames', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
+t.test('custom hostnames', { skip: noBrowser, timeout: 540_000 }, async (t: Test) => {
   const { call, enter, inspect } = await startDashboard(t);
   const zone = await call('POST', '/zones', { name: 'saas.example' });
   const customer = await call('POST', '/zones', { name: 'customer.example' });

@@ -7,7 +7,7 @@ import { noBrowser, startDashboard } from '../../support/browser.js';
 
 const run = promisify(execFile);
 
-t.test('interruptions', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
+t.test('interruptions', { skip: noBrowser, timeout: 540_000 }, async (t: Test) => {
   const dashboard = await startDashboard(t);
   const { call, enter, inspect, key, program } = dashboard;
   const zone = await call('POST', '/zones', { name: 'shop.example' });

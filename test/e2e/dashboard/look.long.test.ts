@@ -7,7 +7,7 @@ import { failurePage } from '../../../src/edge/error-pages/page.js';
 import { noBrowser, startDashboard } from '../../support/browser.js';
 import { runCommand } from '../../support/commands.js';
 
-t.test('how lists look', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
+t.test('how lists look', { skip: noBrowser, timeout: 540_000 }, async (t: Test) => {
   // Nobody answers there.
   const { call, enter, browser, program, directory } = await startDashboard(t, {
     ZONEPLANE_RESOLVER_UPSTREAMS: '127.0.0.1:1',

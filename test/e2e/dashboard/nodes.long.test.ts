@@ -4,7 +4,7 @@ import { noBrowser, startVisitor } from '../../support/browser.js';
 import { copyMasterKey, KEY, makeNodes } from '../../support/cluster-nodes.js';
 import { skipWithoutPostgres, startPostgres } from '../../support/postgres.js';
 
-t.test('nodes on the overview', { skip: skipWithoutPostgres || noBrowser, timeout: 240_000 }, async (t) => {
+t.test('nodes on the overview', { skip: skipWithoutPostgres || noBrowser, timeout: 540_000 }, async (t) => {
   const postgres = await startPostgres(t);
   const make = makeNodes(t, postgres);
   const [a, b] = [make('a'), make('b')];

@@ -36,7 +36,7 @@ async function hold(
 const drawn = (page: Page): Promise<unknown> =>
   page.evaluate('new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))');
 
-t.test('the order of answers', { skip: noBrowser, timeout: 240_000 }, async (t: Test) => {
+t.test('the order of answers', { skip: noBrowser, timeout: 540_000 }, async (t: Test) => {
   const { call, enter, inspect } = await startDashboard(t);
   await call('POST', '/zones', { name: 'shop.example' });
   const [zone] = await call('GET', '/zones?name=shop.example');

@@ -23,7 +23,7 @@ async function signOut(page: Page, email: string): Promise<void> {
   await page.getByRole('heading', { name: 'Sign in' }).waitFor();
 }
 
-t.test('people', { skip: noBrowser, timeout: 240_000 }, async (t: Test) => {
+t.test('people', { skip: noBrowser, timeout: 540_000 }, async (t: Test) => {
   const dashboard = await startDashboard(t);
   const { program, email, inspect } = dashboard;
   // Browsers have passkeys at this name, and not at 127.0.0.1.

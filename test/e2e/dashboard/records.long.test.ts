@@ -50,7 +50,7 @@ async function reviewAndSave(page: Page): Promise<void> {
   await page.getByText('served everywhere').waitFor();
 }
 
-t.test('a zone in the dashboard', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
+t.test('a zone in the dashboard', { skip: noBrowser, timeout: 540_000 }, async (t: Test) => {
   const dashboard = await startDashboard(t);
   const { call, enter, inspect } = dashboard;
   const page = await enter('/zones');
@@ -271,7 +271,7 @@ t.test('a zone in the dashboard', { skip: noBrowser, timeout: 300_000 }, async (
   });
 });
 
-t.test('names that are unusual', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
+t.test('names that are unusual', { skip: noBrowser, timeout: 540_000 }, async (t: Test) => {
   const { call, enter } = await startDashboard(t);
   const reverse = await call('POST', '/zones', { name: '0/25.2.0.192.in-addr.arpa' });
   await call('POST', `/zones/${reverse.id}/dns_records`, { type: 'PTR', name: '7', content: 'host.example.com' });
@@ -343,7 +343,7 @@ t.test('names that are unusual', { skip: noBrowser, timeout: 300_000 }, async (t
   });
 });
 
-t.test('more edits than the server takes in one change', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
+t.test('more edits than the server takes in one change', { skip: noBrowser, timeout: 540_000 }, async (t: Test) => {
   const dashboard = await startDashboard(t);
   const { call, enter, inspect } = dashboard;
   const zone = await call('POST', '/zones', { name: 'large.example' });
@@ -438,7 +438,7 @@ t.test('more edits than the server takes in one change', { skip: noBrowser, time
   await page.context().close();
 });
 
-t.test('credentials with few rights', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
+t.test('credentials with few rights', { skip: noBrowser, timeout: 540_000 }, async (t: Test) => {
   const dashboard = await startDashboard(t);
   const { call, enter, inspect } = dashboard;
   const zone = await call('POST', '/zones', { name: 'example.com' });

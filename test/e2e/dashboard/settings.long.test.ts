@@ -3,7 +3,7 @@ import t, { type Test } from 'tap';
 import { noBrowser, startDashboard } from '../../support/browser.js';
 import { until } from '../../support/until.js';
 
-t.test('settings', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
+t.test('settings', { skip: noBrowser, timeout: 540_000 }, async (t: Test) => {
   const dashboard = await startDashboard(t);
   const { call, enter } = dashboard;
   const zone = await call('POST', '/zones', { name: 'example.com' });
@@ -91,7 +91,7 @@ t.test('settings', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
   });
 });
 
-t.test('what waits for others', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
+t.test('what waits for others', { skip: noBrowser, timeout: 540_000 }, async (t: Test) => {
   const dashboard = await startDashboard(t, {
     ZONEPLANE_ZONE_ACTIVATION: 'delegation',
     ZONEPLANE_RESOLVER_UPSTREAMS: '',

@@ -14,7 +14,7 @@ async function followLink(page: Page, to: string): Promise<void> {
   await page.getByRole('link', { name: 'There' }).click();
 }
 
-t.test('signing in', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
+t.test('signing in', { skip: noBrowser, timeout: 540_000 }, async (t: Test) => {
   const dashboard = await startDashboard(t);
   const { program, key, email, call } = dashboard;
   await call('POST', '/zones', { name: 'example.com' });

@@ -39,7 +39,7 @@ async function startProvider(t: Test, redirect: () => string): Promise<string> {
   return issuer;
 }
 
-t.test('a team', { skip: noBrowser, timeout: 300_000 }, async (t: Test) => {
+t.test('a team', { skip: noBrowser, timeout: 540_000 }, async (t: Test) => {
   const port = await freePort();
   const site = `http://localhost:${port}`;
   const dashboard = await startDashboard(t, { ZONEPLANE_ADMIN_PORT: String(port), ZONEPLANE_PUBLIC_URL: site });

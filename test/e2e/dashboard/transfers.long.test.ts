@@ -32,7 +32,7 @@ async function startPrimary(t: Test, parent: string): Promise<number> {
   return port;
 }
 
-t.test('a zone is copied from another server', { skip, timeout: 300_000 }, async (t: Test) => {
+t.test('a zone is copied from another server', { skip, timeout: 540_000 }, async (t: Test) => {
   const dashboard = await startDashboard(t);
   const { call, enter, program } = dashboard;
   const port = await startPrimary(t, dashboard.directory);
@@ -105,7 +105,7 @@ t.test('a zone is copied from another server', { skip, timeout: 300_000 }, async
   await page.context().close();
 });
 
-t.test('the servers, keys, networks and catalogs of an account', { skip, timeout: 300_000 }, async (t: Test) => {
+t.test('the servers, keys, networks and catalogs of an account', { skip, timeout: 540_000 }, async (t: Test) => {
   const dashboard = await startDashboard(t);
   const { call, enter, program } = dashboard;
   const zone = await call('POST', '/zones', { name: 'example.com' });
