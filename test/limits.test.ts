@@ -99,11 +99,12 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['connections that wait until', '4,096', 'base/connections/backlog.ts', 'BACKLOG = 4096'],
   ['one HTTP connection in a turn', '32, 256', 'base/connections/small-pieces.ts', 'PIECES_A_TURN = 256'],
   ['HTTP requests of all connections', '20,000', 'base/connections/in-turns.ts', 'MOST_WAITING = 20_000'],
-  ['queries over one TCP or TLS connection', '128', 'server/stream-connection.ts', 'FRAMES_A_TURN = 128'],
+  ['queries over TCP and TLS in a turn', '128', 'server/streams/stream-turns.ts', 'FRAMES_A_TURN = 128'],
+  ['queries over TCP and TLS in a turn', '256', 'server/streams/stream-turns.ts', 'FRAMES_A_ROUND = 256'],
   [
     'DNS over TCP and TLS',
     '1,000, 100',
-    'server/stream-connections.ts',
+    'server/streams/stream-connections.ts',
     'connections: 1000,\n  connectionsPerClient: 100',
   ],
   ['outgoing transfers at once', '50, 25, 4', 'transfer/out/places.ts', 'places: 50, waiting: 500'],
@@ -179,6 +180,7 @@ const COUNTED: Readonly<Record<string, readonly string[] | string>> = {
   'transfer/out/places.ts': ['transfers'],
   'transfer/update/admission.ts': ['updates'],
   'warnings/policies.ts': 'an order of work in one turn',
+  'server/streams/stream-turns.ts': 'connections wait for some frames of each client, not for what others hold',
 };
 
 const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter(

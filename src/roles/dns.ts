@@ -14,7 +14,7 @@ import { type Progress, type Publisher, startPublisher } from '../publish/publis
 import { createZoneSource } from '../publish/source.js';
 
 import { type DnsServers, startDnsServers, udpThreads } from '../server/start.js';
-import type { AnswerTransfer } from '../server/stream-connection.js';
+import type { AnswerTransfer } from '../server/streams/stream-connection.js';
 import type { TlsCredentials } from '../server/tls.js';
 import { openStore, type Store } from '../store/driver.js';
 import { requireSchema } from '../store/migrate.js';

@@ -1,9 +1,11 @@
 /**
  * Running TLS handshakes of one listener. Each must end in time, however slowly its client sends, and clients cannot
- * keep others out: the oldest handshake is dropped.
+ * keep others out: the client that has most loses its oldest handshake.
  */
 import type { Server, Socket } from 'node:net';
 import type { Clock } from '../base/clock.js';
+import { clientNetwork } from '../base/ip.js';
+import { ofLargestClient } from './clients.js';
 import { Count, type CountBlock } from './counters.js';
 
 /** Milliseconds from the connection to the end of the handshake. */
@@ -13,7 +15,8 @@ const HANDSHAKES_PER_CLIENT = 50;
 
 interface Handshake {
   readonly socket: Socket;
-  readonly address: string;
+  /** See {@link clientNetwork}. */
+  readonly client: string;
   readonly cancel: () => void;
 }
 
@@ -30,21 +33,23 @@ export function watchHandshakes(server: Server, counts: CountBlock, clock: Clock
     underWay.get(name)?.cancel();
     underWay.delete(name);
   };
-  const makeRoom = (address: string): void => {
+  const makeRoom = (client: string): void => {
     const all = [...underWay.values()];
-    const ofClient = all.filter((handshake) => handshake.address === address);
-    if (ofClient.length > HANDSHAKES_PER_CLIENT) drop(ofClient[0]!, Count.connectionEvicted);
-    else if (all.length > HANDSHAKES) drop(all[0]!, Count.connectionEvicted);
+    const ofClient = all.filter((handshake) => handshake.client === client);
+    const isOver = ofClient.length > HANDSHAKES_PER_CLIENT;
+    if (!isOver && all.length <= HANDSHAKES) return;
+    const [oldest] = isOver ? ofClient : ofLargestClient(all, ({ client: of }) => of);
+    if (oldest) drop(oldest, Count.connectionEvicted);
   };
 
   server.on('connection', (socket: Socket) => {
     const name = connectionName(socket);
-    const address = socket.remoteAddress ?? '';
+    const client = clientNetwork(socket.remoteAddress ?? '');
     const cancel = clock.after(HANDSHAKE_MS, () => drop(handshake, Count.connectionTimedOut));
-    const handshake = { socket, address, cancel };
+    const handshake = { socket, client, cancel };
     underWay.set(name, handshake);
     socket.once('close', () => forget(name));
-    makeRoom(address);
+    makeRoom(client);
   });
   server.on('secureConnection', (socket: Socket) => forget(connectionName(socket)));
   return () => {

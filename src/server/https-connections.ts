@@ -3,11 +3,13 @@
  * duration of a request, and the octets of requests and unread answers.
  *
  * Only whole requests count as activity: neither pings nor slowly sent header fields keep a connection open. At the
- * limit, the longest idle connection is closed.
+ * limit, the client that has most loses its longest idle connection.
  */
 import { constants, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from 'node:http2';
 import type { Socket } from 'node:net';
 import { type Clock, steadyMs } from '../base/clock.js';
+import { clientNetwork } from '../base/ip.js';
+import { ofLargestClient } from './clients.js';
 import { Count, type CountBlock } from './counters.js';
 import { connectionName } from './handshakes.js';
 
@@ -49,7 +51,8 @@ export interface Exchange {
 
 interface Connection {
   readonly socket: Socket;
-  readonly address: string;
+  /** See {@link clientNetwork}. */
+  readonly client: string;
   session: ServerHttp2Session | undefined;
   readonly exchanges: Set<OpenExchange>;
   octets: number;
@@ -86,14 +89,15 @@ export class HttpsConnections {
   accept(socket: Socket): void {
     this.counts[Count.connectionAccepted]! += 1;
     const name = connectionName(socket);
-    const address = socket.remoteAddress ?? '';
-    const ofClient = [...this.all.values()].filter((connection) => connection.address === address);
+    const client = clientNetwork(socket.remoteAddress ?? '');
+    const ofClient = [...this.all.values()].filter((connection) => connection.client === client);
     if (ofClient.length >= this.limits.connectionsPerClient) this.evict(ofClient);
-    if (this.all.size >= this.limits.connections) this.evict([...this.all.values()]);
+    if (this.all.size >= this.limits.connections)
+      this.evict(ofLargestClient(this.all.values(), ({ client: of }) => of));
     this.stopSweep ??= this.clock.every(SWEEP_MS, () => this.sweep());
     this.all.set(name, {
       socket,
-      address,
+      client,
       session: undefined,
       exchanges: new Set(),
       octets: 0,
@@ -165,7 +169,7 @@ export class HttpsConnections {
     this.stopSweep = undefined;
   }
 
-  /** Closes the longest idle connection; a busy one only if all are busy. */
+  /** Closes the longest idle of these connections; a busy one only if all are busy. */
   private evict(among: readonly Connection[]): void {
     const goesBefore = (a: Connection, b: Connection): boolean => {
       const [isIdle, otherIsIdle] = [a.exchanges.size === 0, b.exchanges.size === 0];

@@ -4,7 +4,7 @@ import { Transport } from '../answer/transport.js';
 import type { Logger } from '../base/log.js';
 import { sampleReports } from '../base/sample-reports.js';
 import { type ListenProtocol, listenErrorOf } from './listen-error.js';
-import type { StreamConnections } from './stream-connections.js';
+import type { StreamConnections } from './streams/stream-connections.js';
 
 export interface StreamListenOptions {
   /** A literal address; `::` accepts IPv6 only, so that `0.0.0.0` can be bound too. */

@@ -109,8 +109,9 @@ export class StreamClient {
     socket.on('error', () => {});
   }
 
-  static async open(address: string, port: number): Promise<StreamClient> {
-    const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true });
+  static async open(address: string, port: number, from?: string): Promise<StreamClient> {
+    const own = from === undefined ? {} : { localAddress: from };
+    const socket = connect({ host: address, port, allowHalfOpen: true, noDelay: true, ...own });
     await once(socket, 'connect');
     return new StreamClient(socket);
   }

@@ -10,7 +10,7 @@ import { parseName } from '../../src/dns/name.js';
 import { countBlock, createCounters } from '../../src/server/counters.js';
 import { startHttps } from '../../src/server/https.js';
 import { HTTPS_LIMITS, HttpsConnections, type HttpsLimits } from '../../src/server/https-connections.js';
-import { STREAM_LIMITS, StreamConnections } from '../../src/server/stream-connections.js';
+import { STREAM_LIMITS, StreamConnections } from '../../src/server/streams/stream-connections.js';
 import { startTls } from '../../src/server/tls.js';
 import { makeQuery } from '../support/message.js';
 import { serveZones } from '../support/served-zones.js';

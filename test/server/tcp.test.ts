@@ -8,8 +8,8 @@ import { silentLogger } from '../../src/base/log.js';
 import { Count, type CountBlock, countBlock, createCounters } from '../../src/server/counters.js';
 import { guardAnswer } from '../../src/server/guard.js';
 import type { ListenError } from '../../src/server/listen-error.js';
-import type { AnswerTransfer } from '../../src/server/stream-connection.js';
-import { STREAM_LIMITS, StreamConnections, type StreamLimits } from '../../src/server/stream-connections.js';
+import type { AnswerTransfer } from '../../src/server/streams/stream-connection.js';
+import { STREAM_LIMITS, StreamConnections, type StreamLimits } from '../../src/server/streams/stream-connections.js';
 import { startTcp } from '../../src/server/tcp.js';
 import { TestClock } from '../support/test-clock.js';
 import { until } from '../support/until.js';
@@ -17,6 +17,7 @@ import { frame, makeQuery, StreamClient, unframe } from './clients.js';
 import { LARGE, Odd, standInAnswer } from './stand-in-engine.js';
 
 const A = 1;
+const AXFR = 252;
 
 interface Served {
   readonly port: number;
@@ -46,8 +47,9 @@ async function serve(
   return { port: listener.port, counts, clock, connections };
 }
 
-async function open(test: Test, port: number): Promise<StreamClient> {
-  const client = await StreamClient.open('127.0.0.1', port);
+/** `from`: the address of the client. */
+async function open(test: Test, port: number, from?: string): Promise<StreamClient> {
+  const client = await StreamClient.open('127.0.0.1', port, from);
   test.teardown(() => client.socket.destroy());
   return client;
 }
@@ -100,6 +102,48 @@ t.test('a connection with many queries lets others have their turn', async (t) =
   client.socket.write(sent);
   t.same(unframe(await client.receive(sent.length)), queries.map(answerTo));
   t.strictSame(heard, ['first', 'other', 'first']);
+});
+
+t.test('a client with many connections lets another have its turn before all of them', async (t) => {
+  let [before, isAnswered] = [0, false];
+  let other: StreamClient | undefined;
+  const engine: Answer = (bytes, start, length, ...rest) => {
+    if (bytes[start] === 0xff) isAnswered = true;
+    else if (before === 0) other!.socket.write(frame(makeQuery(0xff00, 'other.zone.test', A)));
+    if (!isAnswered) before++;
+    return standInAnswer(bytes, start, length, ...rest);
+  };
+  const { port, connections } = await serve(t, {}, undefined, engine);
+  const clients = await Promise.all(Array.from({ length: 40 }, () => open(t, port)));
+  other = await open(t, port, '127.0.0.2');
+  await until(() => connections.size === 41, 'all are accepted');
+  const sent = Buffer.concat(Array.from({ length: 1000 }, (_, id) => frame(makeQuery(id, `name${id}.zone.test`, A))));
+  for (const { socket } of clients) socket.write(sent);
+  t.equal(unframe(await other.receive(frame(makeQuery(0xff00, 'other.zone.test', A)).length)).length, 1);
+  t.ok(before < 2000, 'some turns of a connection, not forty');
+  for (const client of clients) await client.receive(sent.length);
+});
+
+t.test('what another part answers takes more of a turn', async (t) => {
+  let [before, isAnswered] = [0, false];
+  let other: StreamClient | undefined;
+  const transfer: AnswerTransfer = (request) => {
+    if (before === 0) other!.socket.write(frame(makeQuery(0xff00, 'other.zone.test', A)));
+    if (!isAnswered) before++;
+    return [frame(answerTo(Buffer.from(request)))];
+  };
+  const engine: Answer = (bytes, start, length, ...rest) => {
+    isAnswered = true;
+    return standInAnswer(bytes, start, length, ...rest);
+  };
+  const { port } = await serve(t, {}, transfer, engine);
+  const client = await open(t, port);
+  other = await open(t, port, '127.0.0.2');
+  const sent = Buffer.concat(Array.from({ length: 400 }, (_, id) => frame(makeQuery(id, 'zone.test', AXFR))));
+  client.socket.write(sent);
+  t.equal(unframe(await other.receive(frame(makeQuery(0xff00, 'other.zone.test', A)).length)).length, 1);
+  t.ok(before < 20, `${before} of 400 were answered before`);
+  t.equal(unframe(await client.receive(sent.length)).length, 400);
 });
 
 t.test('frames may be cut anywhere', async (t) => {
@@ -227,6 +271,27 @@ t.test('at the limit, the longest idle connection is closed', async (t) => {
   t.notOk(first.ended);
   t.notOk(second.ended);
   t.equal(connections.size, 3);
+});
+
+t.test('at the limit, a client with many busy connections keeps no other out', async (t) => {
+  const { port, connections } = await serve(t, { connections: 6 });
+  const greedy: StreamClient[] = [];
+  for (let i = 0; i < 5; i++) {
+    const client = await open(t, port);
+    client.socket.write(Buffer.of(0));
+    greedy.push(client);
+  }
+  const quiet = await open(t, port, '127.0.0.2');
+  const query = frame(makeQuery(1, 'a.test', A));
+  quiet.socket.write(query);
+  await quiet.receive(query.length);
+  const newcomer = await open(t, port, '127.0.0.3');
+  await until(() => greedy.some(({ ended }) => ended), 'one of the greedy client goes');
+  quiet.socket.write(query);
+  newcomer.socket.write(query);
+  t.equal(unframe(await quiet.receive(2 * query.length)).length, 2);
+  t.equal(unframe(await newcomer.receive(query.length)).length, 1);
+  t.equal(connections.size, 6);
 });
 
 t.test('idle, slow and silent peers are dropped in time', async (t) => {

@@ -22,7 +22,7 @@ import { createTsig } from '../../src/control/secondary/tsigs.js';
 import { parseName } from '../../src/dns/name.js';
 import { findTsig, signMessage, type TsigKey, tsigLength } from '../../src/dns/tsig.js';
 import { countBlock, createCounters } from '../../src/server/counters.js';
-import { STREAM_LIMITS, StreamConnections } from '../../src/server/stream-connections.js';
+import { STREAM_LIMITS, StreamConnections } from '../../src/server/streams/stream-connections.js';
 import { STREAM_OPTIONS } from '../../src/server/tcp.js';
 import { recordsOfType, updateRecord } from '../../src/store/records/records.js';
 import { findZoneByName, updateZone } from '../../src/store/zones/zones.js';

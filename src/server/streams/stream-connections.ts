@@ -1,13 +1,15 @@
 /**
  * All stream connections of the process: how many may exist, and how long each may wait (RFC 7766 §6.2.3, §10).
  *
- * At the limit, the longest idle connection is closed to make room. One timer watches all connections.
+ * At the limit, the client that has most loses its longest idle connection. One timer watches all connections.
  */
 import type { Socket } from 'node:net';
-import type { TransportCode } from '../answer/transport.js';
-import { steadyMs } from '../base/clock.js';
-import { Count } from './counters.js';
+import type { TransportCode } from '../../answer/transport.js';
+import { steadyMs } from '../../base/clock.js';
+import { ofLargestClient } from '../clients.js';
+import { Count } from '../counters.js';
 import { StreamConnection, type StreamContext } from './stream-connection.js';
+import { StreamTurns } from './stream-turns.js';
 
 export interface StreamLimits {
   readonly connections: number;
@@ -40,6 +42,7 @@ const SWEEP_MS = 500;
 
 export class StreamConnections {
   private readonly all = new Set<StreamConnection>();
+  private readonly turns = new StreamTurns();
   private readonly perClient = new Map<string, number>();
   /** Set while there are connections. */
   private stopSweep: (() => void) | undefined;
@@ -57,14 +60,16 @@ export class StreamConnections {
   accept(socket: Socket, transport: TransportCode): void {
     const { counts } = this.context;
     counts[Count.connectionAccepted]! += 1;
-    const connection = new StreamConnection(socket, this.context, transport);
-    const { address } = connection.peer;
-    const fromClient = this.perClient.get(address) ?? 0;
-    if (fromClient >= this.limits.connectionsPerClient) this.evict(address);
-    if (this.all.size >= this.limits.connections) this.evict(undefined);
+    const connection = new StreamConnection(socket, this.context, transport, this.turns);
+    const { network } = connection;
+    const fromClient = this.perClient.get(network) ?? 0;
+    if (fromClient >= this.limits.connectionsPerClient) {
+      this.evict([...this.all].filter((one) => one.network === network));
+    }
+    if (this.all.size >= this.limits.connections) this.evict(ofLargestClient(this.all, ({ network: of }) => of));
     this.all.add(connection);
     this.stopSweep ??= this.context.clock.every(SWEEP_MS, () => this.sweep());
-    this.perClient.set(address, (this.perClient.get(address) ?? 0) + 1);
+    this.perClient.set(network, (this.perClient.get(network) ?? 0) + 1);
     socket.once('close', () => this.forget(connection));
   }
 
@@ -88,10 +93,10 @@ export class StreamConnections {
   private forget(connection: StreamConnection): void {
     if (!this.all.delete(connection)) return;
     if (this.all.size === 0) this.endSweeps();
-    const { address } = connection.peer;
-    const left = (this.perClient.get(address) ?? 1) - 1;
-    if (left > 0) this.perClient.set(address, left);
-    else this.perClient.delete(address);
+    const { network } = connection;
+    const left = (this.perClient.get(network) ?? 1) - 1;
+    if (left > 0) this.perClient.set(network, left);
+    else this.perClient.delete(network);
   }
 
   private endSweeps(): void {
@@ -99,13 +104,10 @@ export class StreamConnections {
     this.stopSweep = undefined;
   }
 
-  /** Closes the longest idle connection, of one client or of all; a busy one only if all are busy. */
-  private evict(address: string | undefined): void {
-    let chosen: StreamConnection | undefined;
-    for (const connection of this.all) {
-      if (address !== undefined && connection.peer.address !== address) continue;
-      if (!chosen || goesBefore(connection, chosen)) chosen = connection;
-    }
+  /** Closes the longest idle of these connections; a busy one only if all are busy. */
+  private evict(among: readonly StreamConnection[]): void {
+    let chosen = among[0];
+    for (const connection of among) if (goesBefore(connection, chosen!)) chosen = connection;
     if (!chosen) return;
     this.context.counts[Count.connectionEvicted]! += 1;
     this.drop(chosen);

@@ -19,14 +19,15 @@ import {
   setAddresses,
   Transport,
   type TransportCode,
-} from '../answer/transport.js';
-import { type Clock, steadyMs } from '../base/clock.js';
-import { messageOf } from '../base/errors.js';
-import { parsePeerAddress } from '../base/ip.js';
-import type { Logger } from '../base/log.js';
-import { Type } from '../dns/codes.js';
-import { frameOf } from '../dns/frames.js';
-import { Count, type CountBlock, questionType } from './counters.js';
+} from '../../answer/transport.js';
+import { type Clock, steadyMs } from '../../base/clock.js';
+import { messageOf } from '../../base/errors.js';
+import { clientNetwork, parsePeerAddress } from '../../base/ip.js';
+import type { Logger } from '../../base/log.js';
+import { Type } from '../../dns/codes.js';
+import { frameOf } from '../../dns/frames.js';
+import { Count, type CountBlock, questionType } from '../counters.js';
+import { FRAMES_ELSEWHERE, type StreamTurns } from './stream-turns.js';
 
 export interface StreamPeer {
   readonly address: string;
@@ -78,8 +79,6 @@ const FLUSH_AT = 192 * 1024;
 /** Unsent octets in the stream at which the connection stops answering. */
 const BLOCK_AT = 64 * 1024;
 const FIRST_PARTIAL = 512;
-/** Frames of one connection that are answered before others have their turn. */
-const FRAMES_A_TURN = 128;
 
 /** The buffer for gathering answers; empty whenever no connection is answering. */
 const output = new Uint8Array(FLUSH_AT + 2 + LONGEST_MESSAGE);
@@ -88,6 +87,8 @@ let gathered = 0;
 export class StreamConnection {
   readonly times: StreamTimes;
   readonly peer: StreamPeer;
+  /** See {@link clientNetwork}. */
+  readonly network: string;
   private readonly client: Client = createClient();
   /** The beginning of a frame, including its two length octets. */
   private partial: Uint8Array | undefined;
@@ -103,6 +104,7 @@ export class StreamConnection {
     readonly socket: Socket,
     private readonly context: StreamContext,
     transport: TransportCode,
+    private readonly turns: StreamTurns,
   ) {
     this.times = { activeAtMs: steadyMs(context.clock), partialSinceMs: 0, blockedSinceMs: 0, closingSinceMs: 0 };
     const mayTransfer = transport !== Transport.tls || isDot(socket as TLSSocket);
@@ -113,6 +115,7 @@ export class StreamConnection {
       mayTransfer,
       cut: () => void socket.destroy(),
     };
+    this.network = clientNetwork(this.peer.address);
     const own = parsePeerAddress(socket.localAddress ?? '');
     setAddresses(this.client, parsePeerAddress(this.peer.address), this.peer.port, own);
     socket.on('data', (chunk: Buffer) => this.read(chunk));
@@ -147,7 +150,11 @@ export class StreamConnection {
     if (this.times.closingSinceMs > 0) return;
     this.times.activeAtMs = steadyMs(this.context.clock);
     if (this.stopped) this.held = this.held ? Buffer.concat([this.held, chunk]) : chunk;
-    else this.answerChunk(chunk);
+    else if (this.turns.isFree) this.answerChunk(chunk);
+    else {
+      this.held = chunk;
+      this.waitForTurn();
+    }
   }
 
   private get stopped(): boolean {
@@ -169,10 +176,10 @@ export class StreamConnection {
         return;
       }
       if (chunk.length - at - 2 < length) break;
-      this.answerFrame(chunk, at + 2, length);
+      frames += this.answerFrame(chunk, at + 2, length);
       at += 2 + length;
       if (gathered >= FLUSH_AT) this.flush();
-      if (++frames >= FRAMES_A_TURN) this.yieldTurn();
+      if (frames >= this.turns.framesATurn && !this.stopped) this.waitForTurn();
     }
     if (this.times.closingSinceMs > 0) return;
     if (this.stopped) this.hold(chunk, at);
@@ -180,13 +187,13 @@ export class StreamConnection {
     this.flush();
   }
 
-  private yieldTurn(): void {
+  private waitForTurn(): void {
     this.flush();
     this.yielding = true;
     this.socket.pause();
-    setImmediate(() => {
+    this.turns.wait(this.network, () => {
       this.yielding = false;
-      if (!this.socket.destroyed && this.times.blockedSinceMs === 0) this.resume();
+      if (!this.socket.destroyed && this.times.blockedSinceMs === 0) this.resume(true);
     });
   }
 
@@ -194,14 +201,15 @@ export class StreamConnection {
     if (at < chunk.length) this.held = chunk.subarray(at);
   }
 
-  private answerFrame(bytes: Uint8Array, start: number, length: number): void {
+  /** Returns how much work that was, as a number of frames. */
+  private answerFrame(bytes: Uint8Array, start: number, length: number): number {
     const { answer, answerTransfer } = this.context;
     if (answerTransfer && isTransferQuery(bytes, start, length)) {
       const messages = answerTransfer(copyOf(bytes, start, length), this.peer);
       if (messages) {
         this.flush();
         void this.transfer(messages);
-        return;
+        return this.turns.spend(FRAMES_ELSEWHERE);
       }
     }
     this.client.seconds = Math.floor(this.context.clock.nowMs() / 1000);
@@ -215,11 +223,16 @@ export class StreamConnection {
       this.peer.transport,
       this.client,
     );
-    if (written === DEFERRED) this.answerElsewhere(copyOf(bytes, start, length));
-    if (written <= 0) return;
-    output[gathered] = written >>> 8;
-    output[gathered + 1] = written;
-    gathered += 2 + written;
+    if (written === DEFERRED) {
+      this.answerElsewhere(copyOf(bytes, start, length));
+      return this.turns.spend(FRAMES_ELSEWHERE);
+    }
+    if (written > 0) {
+      output[gathered] = written >>> 8;
+      output[gathered + 1] = written;
+      gathered += 2 + written;
+    }
+    return this.turns.spend(1);
   }
 
   private answerElsewhere(request: Uint8Array): void {
@@ -306,11 +319,15 @@ export class StreamConnection {
     this.socket.pause();
   }
 
-  /** The peer has read everything, or a transfer has ended: continue where the connection paused. */
-  private resume(): void {
+  /** The peer has read everything, or a transfer has ended, or it is its turn: continue where the connection paused. */
+  private resume(isTurn = false): void {
     this.times.activeAtMs = steadyMs(this.context.clock);
     this.times.blockedSinceMs = 0;
     if (this.transferring || this.yielding || this.times.closingSinceMs > 0) return;
+    if (this.held && !isTurn && !this.turns.isFree) {
+      this.waitForTurn();
+      return;
+    }
     const held = this.held;
     this.held = undefined;
     if (held) this.answerChunk(held);

@@ -1,0 +1,61 @@
+/**
+ * Turns of stream connections at the thread that answers them all. Thousands of queries may come in one piece, and a client may have
+ * many connections: whoever has more to be answered than fits into a turn waits, and clients are served one after the other, each
+ * with one of its connections. What comes meanwhile waits behind one turn of each client, not behind all they have sent.
+ */
+import { createTurnQueue } from '../../base/lists/turn-queue.js';
+
+/** Frames of one connection that are answered before others have their turn, if the engine answers them; and while others wait. */
+const FRAMES_A_TURN = 128;
+const FRAMES_OF_WAITING = 32;
+/** The same of all connections before the process looks at what else has come. */
+const FRAMES_A_ROUND = 256;
+/** What another part answers takes as long as about so many frames: it reads the database, and checks signatures. */
+export const FRAMES_ELSEWHERE = 64;
+
+interface Waiting {
+  readonly client: string;
+  readonly goOn: () => void;
+}
+
+export class StreamTurns {
+  private readonly waiting = createTurnQueue<Waiting>(({ client }) => client);
+  private left = FRAMES_A_ROUND;
+  private isPlanned = false;
+
+  /** Whether a connection may answer what has come, without waiting. */
+  get isFree(): boolean {
+    return this.left > 0 && this.waiting.size === 0;
+  }
+
+  /** Frames that a connection may have answered before it waits for its next turn. */
+  get framesATurn(): number {
+    return this.waiting.size > 0 ? FRAMES_OF_WAITING : FRAMES_A_TURN;
+  }
+
+  /** Notes what was answered, as a number of frames, and returns it. */
+  spend(frames: number): number {
+    this.left -= frames;
+    this.plan();
+    return frames;
+  }
+
+  /** `goOn` is called when it is the turn of a connection of this client (see base/ip.ts, clientNetwork). */
+  wait(client: string, goOn: () => void): void {
+    this.waiting.add({ client, goOn });
+    this.plan();
+  }
+
+  private plan(): void {
+    if (this.isPlanned) return;
+    this.isPlanned = true;
+    setImmediate(this.beginRound);
+  }
+
+  private readonly beginRound = (): void => {
+    this.isPlanned = false;
+    this.left = FRAMES_A_ROUND;
+    while (this.left > 0 && this.waiting.size > 0) for (const { goOn } of this.waiting.take(1)) goOn();
+    if (this.waiting.size > 0) this.plan();
+  };
+}
