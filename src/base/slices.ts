@@ -66,14 +66,18 @@ export function beginShared(clock: Clock, processorUs: () => number = threadProc
   };
 }
 
-/** Runs a generator in slices. A step of it takes less than a millisecond. */
-export async function inSlices<Value>(clock: Clock, work: Generator<unknown, Value>): Promise<Value> {
-  for (let isOver = beginSlice(clock); ; ) {
+/** Runs a generator in slices. A step of it takes less than a millisecond, or it is one of few in which the clock is looked at. */
+export async function inSlices<Value>(
+  clock: Clock,
+  work: Generator<unknown, Value>,
+  stepsPerLook?: number,
+): Promise<Value> {
+  for (let isOver = beginSlice(clock, stepsPerLook); ; ) {
     const step = work.next();
     if (step.done) return step.value;
     if (!isOver()) continue;
     await nextSlice();
-    isOver = beginSlice(clock);
+    isOver = beginSlice(clock, stepsPerLook);
   }
 }
 

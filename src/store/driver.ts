@@ -6,8 +6,11 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { type Clock, SystemClock } from '../base/clock.js';
 import { invariant } from '../base/errors.js';
+import { finished, inSlices, nextSlice } from '../base/slices.js';
 import { copyInto } from './backup-copy.js';
 import { preparePath, setPragmas } from './database-file.js';
+import { StoreFull } from './failures.js';
+import type { CapturedWrite, OpenOptions, Store } from './handle/handle.js';
 import { WriteLogger } from './log/write-logger.js';
 import { type WriteRoom, whenFree, withRoom } from './patience.js';
 import { type Entry, startRecording } from './recording.js';
@@ -18,8 +21,8 @@ import { StateNumber, watchCommits } from './state/state-number.js';
 import { newActivity, plannedOnce, readingStatement, type Statement, wrapStatement } from './statement.js';
 
 export { StoreBusy, StoreCorrupt, StoreFull } from './failures.js';
+export type { OpenOptions, Store } from './handle/handle.js';
 export type { SqlValue } from './sql-value.js';
-export type { Statement } from './statement.js';
 
 /** The database file inside the data directory. */
 export const DATABASE_FILE = 'zoneplane.db';
@@ -27,103 +30,10 @@ export const DATABASE_FILE = 'zoneplane.db';
 /** Data directory name that selects a database in memory, which is lost when it is closed. */
 export const IN_MEMORY = ':memory:';
 
-export interface Store {
-  /** Path of the file, or `:memory:`. */
-  readonly path: string;
-  readonly readonly: boolean;
-  /** Rows as objects with column names as keys. */
-  prepare<Params extends readonly SqlValue[] = [], Row = unknown>(sql: string): Statement<Params, Row>;
-  /** Rows as arrays in column order: about a third faster when many rows are read. */
-  prepareTuples<Params extends readonly SqlValue[] = [], Row = unknown>(sql: string): Statement<Params, Row>;
-  /** Registers a pure function for use in SQL, with as many values as it has parameters. */
-  defineFunction(name: string, compute: (...values: SqlValue[]) => SqlValue): void;
-  /**
-   * The only way to write. Runs `work` in one transaction and resolves with its result when the write is durable;
-   * nothing is written when `work` throws. `work` is synchronous, affects only the database, and may run more than
-   * once. Throws {@link StoreBusy} when the lock is not free, or the log of a cluster not back, within `timeoutMs`
-   * (default: one minute, or as long as is set for the log), {@link OutcomeUnknown} when the log has not said whether it
-   * has stored the write, {@link StoreFull} on a full disk. `waitedMs`: for how long the write has waited already for writes
-   * before it; in a cluster, the patience with the log includes that.
-   */
-  write<T>(work: () => T, timeoutMs?: number, waitedMs?: number): Promise<T>;
-  /** Runs a write like {@link Store.write}, undoes it and returns its result. Nothing is written to disk. */
-  dryRun<T>(work: () => T): Promise<T>;
-  /**
-   * Runs a write, undoes it and returns its statements as the body of a log entry; undefined when it wrote nothing.
-   * Throws {@link StoreBusy} when the lock is not free within `timeoutMs` (default: that of the handle).
-   */
-  capture<T>(work: () => T, timeoutMs?: number): CapturedWrite<T>;
-  /**
-   * Applies the log entry that follows this copy's position, in one transaction with the new position; false when this
-   * copy already has it. Throws {@link EntryRefused} when it cannot be applied, {@link StoreBusy} like {@link
-   * Store.capture}.
-   */
-  replay(entry: Entry, timeoutMs?: number): boolean;
-  /** The same for several entries in one transaction: all of them, or none. */
-  replayAll(entries: readonly Entry[], timeoutMs?: number): void;
-  /** The last log entry that this copy has applied. */
-  position(): Position;
-  /** For migrations only: one write transaction in which `work` receives a function that runs any SQL. */
-  alter<T>(work: (run: (sql: string) => void) => T): T;
-  /**
-   * Like {@link Store.alter} for a log entry that migrates: `work` is not called and the result is false when this copy
-   * already has the entry. Throws {@link EntryRefused} when it does not follow.
-   */
-  alterByEntry(entry: Entry, work: (run: (sql: string) => void) => void): boolean;
-  /** For handles that only read: `work` may create temporary tables and views, which only this handle sees, by any SQL. */
-  temporarily<T>(work: (run: (sql: string) => void) => T): T;
-  /** Runs `work` inside a write transaction; when it throws, only its own changes are undone. Must not be nested. */
-  part<T>(work: () => T): T;
-  /** How many statements that write were run with this handle so far. */
-  writes(): number;
-  /** Runs `read` in one read transaction, so that everything it reads is from one database state. */
-  snapshot<T>(read: () => T): T;
-  /** A number that changes whenever another connection commits (`PRAGMA data_version`). */
-  dataVersion(): number;
-  /**
-   * A number that is another one after every commit, by whomever: what was read while it was the same is still so. Undefined
-   * inside of a transaction, which sees what it has written itself, and of an iteration, which sees nothing newer.
-   */
-  state(): number | undefined;
-  /** The same, also inside of a transaction: what this has written itself does not count. */
-  committedState(): number;
-  /** Copies the write-ahead log into the database file and shortens it, as far as readers allow. */
-  checkpoint(): void;
-  /** Copies the database consistently into a new file. Throws a UserError when the file exists. */
-  backup(path: string): Promise<void>;
-  close(): void;
-}
-
-export interface CapturedWrite<T> {
-  readonly value: T;
-  readonly written: Uint8Array | undefined;
-}
-
-export interface OpenOptions {
-  readonly readonly?: boolean;
-  /**
-   * Creates the replacement for {@link Store.write}, such as {@link createLogWriter} of log-writer.ts; default: a local
-   * transaction.
-   */
-  readonly writer?: (store: Store) => Store['write'];
-  /**
-   * Called after each write of this handle that was committed. `isFollowed`: whether it has written anything but objects of buckets and
-   * their bodies, which nobody looks for after commits.
-   */
-  readonly onCommit?: (isFollowed: boolean) => void;
-  /** Makes room for writes on a full disk, such as {@link reuseLog} of reused-log.ts. */
-  readonly room?: (database: Database.Database, path: string) => WriteRoom;
-  /** Milliseconds that a statement waits for another process's write lock. */
-  readonly busyTimeoutMs?: number;
-  /** Kibibytes of the page cache; a reader of whole zones needs few. */
-  readonly cacheKib?: number;
-  /** Tells when a write was made (log/write-log.ts). */
-  readonly clock?: Pick<Clock, 'nowMs'>;
-  /** Whether another place keeps what is written here, so that a power failure may take back the last writes. */
-  readonly isCopy?: boolean;
-}
-
 const BUSY_TIMEOUT_MS = 5000;
+/** Of the handle of writes in steps: its pages are not current any more when it writes again. */
+const STEPPING_CACHE_KIB = 16 * 1024;
+
 /**
  * Opens the database of a data directory. Creates both when they are missing, unless read-only. Throws a UserError when
  * the directory or file cannot be used.
@@ -167,14 +77,19 @@ class SqliteStore implements Store {
   private readonly states: StateNumber;
   /** A transaction has begun; after some failures, SQLite has already ended it. */
   private isInside = false;
+  /** The handle of writes in steps, from the first one on. */
+  private stepping: SqliteStore | undefined;
+  /** The end of the write in steps that is under way. */
+  private inSteps: Promise<unknown> | undefined;
 
   constructor(
     private readonly database: Database.Database,
     readonly path: string,
     readonly readonly: boolean,
     private readonly busyTimeoutMs: number,
-    { writer, onCommit, room, clock = new SystemClock() }: OpenOptions,
+    private readonly options: OpenOptions,
   ) {
+    const { writer, onCommit, room, clock = new SystemClock() } = options;
     this.logger = new WriteLogger((sql) => this.prepare(sql), this.activity, clock);
     this.onCommit = onCommit;
     this.room = room?.(database, path);
@@ -210,11 +125,67 @@ class SqliteStore implements Store {
     guard(() => this.database.function(name, { deterministic: true }, compute as (...values: unknown[]) => unknown));
   }
 
-  private writeHere<T>(work: () => T, timeoutMs?: number): Promise<T> {
+  private async writeHere<T>(work: () => T, timeoutMs?: number): Promise<T> {
+    while (this.inSteps) await this.untilEnded();
     return whenFree((ms) => withRoom(() => this.immediate(() => this.logger.run(work), ms), this.room), timeoutMs);
   }
 
-  dryRun<T>(work: () => T): Promise<T> {
+  async writeInSteps<T>(clock: Clock, work: (store: Store) => Generator<undefined, T>): Promise<T> {
+    const atOnce = (): Promise<T> => this.write(() => finished(work(this)));
+    if (this.path === IN_MEMORY || this.options.writer) return atOnce();
+    while (this.inSteps) await this.untilEnded();
+    this.stepping ??= this.openAnother();
+    const run = this.stepping.runInSteps(clock, work).finally(() => {
+      this.inSteps = undefined;
+    });
+    this.inSteps = run.catch(() => {});
+    try {
+      return await run;
+    } catch (error) {
+      // Room is made for writes of this handle only.
+      if (error instanceof StoreFull && this.room) return atOnce();
+      throw error;
+    }
+  }
+
+  /** Those who have waited for its end go on one after the other. */
+  private async untilEnded(): Promise<void> {
+    await this.inSteps;
+    await nextSlice();
+  }
+
+  /** Its commits are commits of this handle. What they have written is copied into the database after the next one of this handle. */
+  private openAnother(): SqliteStore {
+    const { clock, isCopy } = this.options;
+    const onCommit = (isFollowed: boolean): void => this.committed(isFollowed);
+    const own = { busyTimeoutMs: this.busyTimeoutMs, cacheKib: STEPPING_CACHE_KIB, onCommit };
+    const options = { ...own, ...(clock && { clock }), ...(isCopy && { isCopy }) };
+    const handle = openStoreFile(this.path, options) as SqliteStore;
+    handle.database.pragma('wal_autocheckpoint = 0');
+    return handle;
+  }
+
+  private async runInSteps<T>(clock: Clock, work: (store: Store) => Generator<undefined, T>): Promise<T> {
+    await whenFree((ms) => this.beginWithin(ms));
+    this.activity.writing = true;
+    this.activity.isFollowed = false;
+    try {
+      const endLog = this.logger.begin();
+      const result = await inSlices(clock, work(this), 1);
+      endLog();
+      await nextSlice();
+      this.commit.run();
+      this.committed(this.activity.isFollowed);
+      return result;
+    } finally {
+      if (this.database.inTransaction) this.rollback.run();
+      this.endWriting();
+      this.isInside = false;
+    }
+  }
+
+  async dryRun<T>(work: () => T): Promise<T> {
+    while (this.inSteps) await this.untilEnded();
     return whenFree((attemptMs) => this.runAndUndo(work, attemptMs));
   }
 
@@ -276,10 +247,14 @@ class SqliteStore implements Store {
     this.activity.writing = true;
     this.activity.isFollowed = false;
     const result = this.finish(work);
+    this.committed(this.activity.isFollowed);
+    return result;
+  }
+
+  private committed(isFollowed: boolean): void {
     this.states.committed();
     this.room?.committed();
-    this.onCommit?.(this.activity.isFollowed);
-    return result;
+    this.onCommit?.(isFollowed);
   }
 
   private runAndUndo<T>(work: () => T, timeoutMs: number | undefined): T {
@@ -373,6 +348,8 @@ class SqliteStore implements Store {
   }
 
   checkpoint(): void {
+    // It would wait for the lock of a handle of its own thread.
+    if (this.inSteps) return;
     if (this.path !== IN_MEMORY && !this.readonly) guard(() => this.database.pragma('wal_checkpoint(TRUNCATE)'));
   }
 
@@ -381,6 +358,7 @@ class SqliteStore implements Store {
   }
 
   close(): void {
+    this.stepping?.close();
     if (this.database.open) guard(() => this.database.close());
   }
 }

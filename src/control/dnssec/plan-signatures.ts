@@ -11,8 +11,8 @@ import type { SignedOwner } from '../../serving/stored-signatures.js';
 import { type ServingZone, servingZone, unsignedZone } from '../../serving/zone.js';
 import type { DenialKind } from '../../store/dnssec/zones.js';
 import type { Store } from '../../store/driver.js';
+import { openSnapshot } from '../../store/handle/snapshot.js';
 import { placeOfSet } from '../../store/records/places.js';
-import { openSnapshot } from '../../store/snapshot.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
 import type { SignedEdits } from '../kernel/participant.js';
@@ -52,10 +52,8 @@ export async function signEdits(
   await inSlices(clock, rows.makeOctets());
   const planned: PlannedSignatures = {
     fits: (now) => isDeepStrictEqual(basisOfRows(servingZone(ctx.store, now, settings), signing), basis),
-    store() {
-      rows.storeIn(rowsOfZone(ctx.store, row.seq));
-      return signing.done;
-    },
+    storeIn: (store) => rows.storeIn(rowsOfZone(store, row.seq)),
+    done: signing.done,
   };
   return { signatures: made, change: { difference: change.difference, planned } };
 }

@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { equalBytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
-import { beginSlice, nextSlice } from '../../base/slices.js';
+import { beginSlice, finished, nextSlice } from '../../base/slices.js';
 import { servingZone, unsignedZone } from '../../serving/zone.js';
 import { type DnssecKeyRow, keysOfZone } from '../../store/dnssec/keys.js';
 import type { DnssecZoneRow } from '../../store/dnssec/zones.js';
@@ -105,7 +105,7 @@ async function preparePart(
       // The clock may have been put back meanwhile.
       if (!read || !isSame || read.signing.times.inception > signing.times.now)
         return signNext(signing, cursor ? { cursor } : undefined, partOf(signing))?.cursor;
-      rows.storeIn(rowsOfZone(store, seq));
+      finished(rows.storeIn(rowsOfZone(store, seq)));
       const { done } = read.signing;
       signing.done.signatures += done.signatures;
       signing.done.largestTtl = Math.max(signing.done.largestTtl, done.largestTtl);

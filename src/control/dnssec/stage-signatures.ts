@@ -3,7 +3,7 @@
  * the records. The write that gives them to the zone only signs its SOA.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { betweenWrites, nextSlice } from '../../base/slices.js';
+import { betweenWrites, finished, nextSlice } from '../../base/slices.js';
 import { isSignedHere } from '../../serving/signing.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
@@ -118,7 +118,7 @@ async function storePart(staging: Staging, sign: SignPart, { rows, end, ready }:
   await ready;
   const stored = store.write(() => {
     for (const staged of [set, row.record_set]) touchRecordSet(store, staged, clock.nowUs());
-    rows.storeIn(rowsOfZone(store, placeOfSet(set)));
+    finished(rows.storeIn(rowsOfZone(store, placeOfSet(set))));
   });
   const following =
     end && !needsAllBefore(end.cursor) ? nextSlice().then(() => beginPart(staging, sign, end)) : undefined;

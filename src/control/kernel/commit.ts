@@ -13,14 +13,14 @@ import { AppError } from '../../base/errors.js';
 import { createTurnQueue, type TurnQueue } from '../../base/lists/turn-queue.js';
 import { nameOfTurn, nameTurns } from '../../base/long-turns.js';
 import type { MetricSample } from '../../base/metrics.js';
-import { beginShared } from '../../base/slices.js';
+import { beginShared, finished } from '../../base/slices.js';
 import { turnSamples } from '../../base/turns.js';
 import { perStore, type Store } from '../../store/driver.js';
 import { LogUnavailable, mayHaveWritten } from '../../store/failures.js';
 import { requireWriter } from '../guard/access.js';
 import { ownTurn } from '../guard/actor.js';
 import type { Context } from './context.js';
-import { type Draft, openDraft } from './draft.js';
+import { type Draft, type OpenDraft, openDraft } from './draft.js';
 import { runAndCompare } from './dry-run.js';
 import { type SharedEnds, shareEnds, Unfinished } from './ends/shared-ends.js';
 import { temporaryFailure } from './errors.js';
@@ -51,9 +51,13 @@ interface Job {
   readonly sharesEnds: boolean;
   /** `shared`: the zones that it edits may end together with those of other writes, before anybody reads what it returns. */
   readonly run: (shared?: SharedEnds) => Committed<unknown>;
+  /** The same in steps, of a write that takes long and shares its transaction with none. */
+  readonly inSteps: InSteps<unknown> | undefined;
   readonly resolve: (committed: Committed<never>) => void;
   readonly reject: (error: unknown) => void;
 }
+
+type InSteps<T> = (store: Store) => Generator<undefined, Committed<T>>;
 
 /** Accounts take turns, so that the many writes of one do not keep those of another waiting. */
 interface Queue {
@@ -103,7 +107,7 @@ export async function commit<T>(ctx: Context, work: (draft: Draft) => T): Promis
 export async function commitAndRead<T, Result>(
   ctx: Context,
   work: (draft: Draft) => T,
-  read: (value: T) => Result,
+  read: (value: T, own: Context) => Result,
 ): Promise<Committed<Result>> {
   requireWriter(ctx.actor);
   const run = (): Committed<Result> => draftAndFinish(ctx, work, read);
@@ -114,17 +118,32 @@ export async function commitAndRead<T, Result>(
 export async function commitRecords<T>(ctx: Context, work: (draft: Draft) => T): Promise<Committed<T>> {
   requireWriter(ctx.actor);
   const run = (shared?: SharedEnds): Committed<T> => draftAndFinish(ctx, work, (value) => value, shared);
-  return noteOutcome(ctx, await (ctx.dryRun ? runDry(ctx, run) : enqueue(ctx, run, true)));
+  return noteOutcome(ctx, await (ctx.dryRun ? runDry(ctx, run) : enqueue(ctx, run, { sharesEnds: true })));
+}
+
+/** Edits that take long, step by step. They read and write through the context that they are given. */
+export type StepsOfEdits<T> = (draft: Draft, own: Context) => Generator<undefined, T>;
+
+/** The same for a write that takes long: others get their turn between its steps. */
+export async function commitInSteps<T, Result>(
+  ctx: Context,
+  work: StepsOfEdits<T>,
+  read: (value: T, own: Context) => Result,
+): Promise<Committed<Result>> {
+  requireWriter(ctx.actor);
+  const inSteps: InSteps<Result> = (store) => draftInSteps({ ...ctx, store }, work, read);
+  const run = (): Committed<Result> => finished(inSteps(ctx.store));
+  return noteOutcome(ctx, await (ctx.dryRun ? runDry(ctx, run) : enqueue(ctx, run, { inSteps })));
 }
 
 function enqueue<T>(
   ctx: Context,
   run: (shared?: SharedEnds) => Committed<T>,
-  sharesEnds: boolean = false,
+  { sharesEnds = false, inSteps }: { readonly sharesEnds?: boolean; readonly inSteps?: InSteps<T> } = {},
 ): Promise<Committed<T>> {
   return new Promise((resolve, reject) => {
     const queue = queues(ctx.store);
-    const request = { ctx, sinceMs: steadyMs(ctx.clock), turn: nameOfTurn(), sharesEnds, run };
+    const request = { ctx, sinceMs: steadyMs(ctx.clock), turn: nameOfTurn(), sharesEnds, run, inSteps };
     queue.jobs.add({ ...request, resolve: resolve as Job['resolve'], reject });
     if (queue.draining) return;
     queue.draining = true;
@@ -150,12 +169,12 @@ export async function commitAlone<T>(ctx: Context, work: (draft: Draft) => T): P
 export async function commitAlone<T, Result>(
   ctx: Context,
   work: (draft: Draft) => T,
-  read: (value: T) => Result,
+  read: (value: T, own: Context) => Result,
 ): Promise<Committed<Result>>;
 export async function commitAlone<T, Result>(
   ctx: Context,
   work: (draft: Draft) => T,
-  read: (value: T) => T | Result = (value) => value,
+  read: (value: T, own: Context) => T | Result = (value) => value,
 ): Promise<Committed<T | Result>> {
   requireWriter(ctx.actor);
   const run = (): Committed<T | Result> => draftAndFinish(ctx, work, read);
@@ -182,11 +201,10 @@ async function drain(store: Store, queue: Queue): Promise<void> {
 /** Runs one job and settles it; never throws. */
 async function runOne(queue: Queue, job: Job): Promise<void> {
   noteWaits(queue, [job]);
-  const { ctx, turn, run, resolve, reject } = job;
-  await nameTurns(turn, () => runJob(ctx, run, waitedMs(job))).then(
-    (committed) => resolve(committed as Committed<never>),
-    reject,
-  );
+  const { ctx, turn, run, inSteps, resolve, reject } = job;
+  const written = (): Promise<Committed<unknown>> =>
+    inSteps ? orUnavailable(ctx, ctx.store.writeInSteps(ctx.clock, inSteps)) : runJob(ctx, run, waitedMs(job));
+  await nameTurns(turn, written).then((committed) => resolve(committed as Committed<never>), reject);
 }
 
 /**
@@ -195,6 +213,11 @@ async function runOne(queue: Queue, job: Job): Promise<void> {
  */
 async function runTogether(store: Store, queue: Queue, taken: readonly Job[]): Promise<readonly Job[]> {
   const first = taken[0]!;
+  if (first.inSteps) {
+    queue.running = 1;
+    await runOne(queue, first);
+    return taken.slice(1);
+  }
   const oldest = taken.reduce((a, b) => (b.sinceMs < a.sinceMs ? b : a));
   let jobs = taken;
   let ran: (() => void)[] = [];
@@ -249,6 +272,7 @@ function runParts(store: Store, { undoesUntilMs }: Queue, jobs: readonly Job[]):
   const undoes = steadyMs(clock) < undoesUntilMs;
   const shared = undoes || jobs.length === 1 ? undefined : shareEnds();
   for (const job of jobs) {
+    if (job.inSteps) break;
     if (!job.sharesEnds) shared?.end();
     settlers.push(runPart(store, job, undoes, job.sharesEnds ? shared : undefined));
     if (isOver()) break;
@@ -287,15 +311,31 @@ function runJob<T>(ctx: Context, run: () => Committed<T>, waitedMs?: number): Pr
 function draftAndFinish<T, Result>(
   ctx: Context,
   work: (draft: Draft) => T,
-  read: (value: T) => Result,
+  read: (value: T, own: Context) => Result,
   shared?: SharedEnds,
 ): Committed<Result> {
+  const draft = beginDraft(ctx, shared);
+  const value = work(draft);
+  const zones = finished(draft.finish());
+  return { value: read(value, ctx), zones };
+}
+
+function* draftInSteps<T, Result>(
+  ctx: Context,
+  work: StepsOfEdits<T>,
+  read: (value: T, own: Context) => Result,
+): Generator<undefined, Committed<Result>> {
+  const draft = beginDraft(ctx);
+  const value = yield* work(draft, ctx);
+  const zones = yield* draft.finish();
+  yield;
+  return { value: read(value, ctx), zones };
+}
+
+function beginDraft(ctx: Context, shared?: SharedEnds): OpenDraft {
   if (ctx.readPoint) requireCurrent(ctx.store, ctx.readPoint);
   ctx.requireStill?.();
-  const draft = openDraft(ctx, shared);
-  const value = work(draft);
-  const zones = draft.finish();
-  return { value: read(value), zones };
+  return openDraft(ctx, shared);
 }
 
 /** Turns temporary failures of the store into 503. */

@@ -49,10 +49,10 @@ export interface Draft extends RecordEdits {
   /** The zone's row at this point of the transaction; undefined when it is deleted. */
   zone(seq: number): ZoneRow | undefined;
   /**
-   * Makes edits of a zone that were prepared (staged-edits.ts). `replacement`: what they change, if it was found out before the
-   * write.
+   * Makes edits of a zone that were prepared (staged-edits.ts), step by step. `replacement`: what they change, if it was found out
+   * before the write.
    */
-  applyReady(seq: number, ready: ReadyEdits, replacement?: Replacement): void;
+  applyReady(seq: number, ready: ReadyEdits, replacement?: Replacement): Generator<undefined, void>;
   /** Notes a change of a whole zone; the use case itself writes the rows. */
   noteZone(seq: number, kind: 'zone-added' | 'zone-removed' | 'zone-replaced' | 'settings'): void;
   /**
@@ -80,8 +80,8 @@ export interface Draft extends RecordEdits {
 }
 
 export interface OpenDraft extends Draft {
-  /** Writes serials, change log, journal and outbox; the last step of the transaction. Outcomes of shared ends follow. */
-  finish(): ZoneOutcome[];
+  /** Writes serials, change log, journal and outbox, step by step: the end of the transaction. Outcomes of shared ends follow. */
+  finish(): Generator<undefined, ZoneOutcome[]>;
 }
 
 /** The state remembered for a zone since its first edit. */
@@ -119,10 +119,11 @@ export function openDraft(ctx: Context, shared?: SharedEnds): OpenDraft {
     tallyAt: ({ seq }, ownerKey) => tallies.at(seq, ownerKey),
     find: ({ seq }, id) => findRecord(store, seq, id),
     findSame: (row) => findSameRecord(store, row),
-    applyReady(seq, ready, replacement) {
+    *applyReady(seq, ready, replacement) {
       const touched = touchForEdit(seq);
       if (replacement) noteReplacement(store, touched, replacement);
-      takeReady(ctx, touched, ready);
+      yield* takeReady(ctx, touched, ready);
+      if (replacement?.planned) yield* replacement.planned.storeIn(store);
       for (const event of ready.events) planned.push(event);
       for (const change of ready.changes) noteEdit(touched, change);
     },
@@ -157,14 +158,13 @@ export function openDraft(ctx: Context, shared?: SharedEnds): OpenDraft {
       if (row) zones.set(seq, { ...touchInstallation(store, row, before, settings), delegated: undefined });
     },
     event: (entry) => void entries.push(entry),
-    finish() {
-      const edits: ZoneEdits = [...zones.values()].some(({ linked }) => linked.length > 0)
-        ? { ...draft, ...rowEdits({ ...ctx, actor: withoutScopes(ctx.actor) }, touch, tallies) }
-        : draft;
-      for (const [seq, { linked, delegated }] of [...zones])
-        for (const { settle } of ctx.participants) settle?.(ctx, edits, seq, { linked: [...linked], delegated });
+    *finish() {
+      const ofAll = (): RowEdits => rowEdits({ ...ctx, actor: withoutScopes(ctx.actor) }, touch, tallies);
+      settleEdits(ctx, zones, draft, ofAll);
       if (shared) return shared.add({ ctx, now, zones: [...zones.values()], entries, planned });
-      const outcomes = [...zones.values()].map((touched) => finishZone(ctx, now, touched));
+      const outcomes: ZoneOutcome[] = [];
+      for (const touched of [...zones.values()]) outcomes.push(yield* finishZone(ctx, now, touched));
+      yield;
       logEvents(ctx, now, entries, outcomes, planned);
       return outcomes;
     },
@@ -172,12 +172,18 @@ export function openDraft(ctx: Context, shared?: SharedEnds): OpenDraft {
   return draft;
 }
 
+type RowEdits = Pick<Draft, 'insertRecord' | 'updateRecord' | 'removeRecord'>;
+
+/** Makes the edits that follow from those of a draft. `ofAll`: makes edits of records that the actor may not edit, too. */
+function settleEdits(ctx: Context, zones: ReadonlyMap<number, TouchedZone>, draft: Draft, ofAll: () => RowEdits): void {
+  const hasLinked = [...zones.values()].some(({ linked }) => linked.length > 0);
+  const edits: ZoneEdits = hasLinked ? { ...draft, ...ofAll() } : draft;
+  for (const [seq, { linked, delegated }] of [...zones])
+    for (const { settle } of ctx.participants) settle?.(ctx, edits, seq, { linked: [...linked], delegated });
+}
+
 /** The edits of single rows. */
-function rowEdits(
-  ctx: Context,
-  touch: Touch,
-  tallies: OwnerTallies,
-): Pick<Draft, 'insertRecord' | 'updateRecord' | 'removeRecord'> {
+function rowEdits(ctx: Context, touch: Touch, tallies: OwnerTallies): RowEdits {
   const { store } = ctx;
   const touchOwner = (row: NewRecordRow): TouchedZone => touchOwnerIn(touch, ctx, row);
   return {

@@ -103,8 +103,8 @@ export interface LargeEdit<Value, Result> {
   /** The zone as it is now; throws when the actor may not edit it. */
   readonly zone: () => ZoneRow;
   readonly work: EditWork<Value>;
-  /** Reads the result after everything is written, serials included. */
-  readonly read: (value: Value) => Result;
+  /** Reads the result after everything is written, serials included, through `own`; it may also write. */
+  readonly read: (value: Value, own: Context) => Result;
 }
 
 /** Edits that were planned for a zone as it was. */
@@ -129,7 +129,8 @@ export async function commitEdits<Value, Result>(
   return commitPrepared(ctx, {
     plan: (outdated) => planEdits(ctx, edit, outdated),
     make: (draft, plan: PlannedEdits<Value> | undefined) =>
-      plan ? makePlanned(ctx, draft, zone(), plan) : atOnce(draft),
+      plan ? finished(makePlanned(ctx, draft, zone(), plan)) : atOnce(draft),
+    steps: (plan) => (isMany(plan) ? (draft, own) => makePlanned(own, draft, zone(), plan) : undefined),
     read,
   });
 }
@@ -161,15 +162,22 @@ async function planEdits<Value, Result>(
   };
 }
 
+/** Making fewer edits takes some milliseconds, and the handle of a write in steps takes a few. */
+const MOST_AT_ONCE = 500;
+
+function isMany({ ready }: PlannedEdits<unknown>): boolean {
+  return ready !== undefined && ready.changes.length > MOST_AT_ONCE;
+}
+
 /** `now`: the zone's row inside the write. */
-function makePlanned<Value>(
+function* makePlanned<Value>(
   ctx: Context,
   draft: Draft,
   now: ZoneRow,
   { zone, value, entries, ready, replacement }: PlannedEdits<Value>,
-): Value | typeof OUTDATED {
+): Generator<undefined, Value | typeof OUTDATED> {
   if (!isSameState(now, zone) || (replacement && !mayReplace(ctx, now, replacement))) return OUTDATED;
-  if (ready) draft.applyReady(zone.seq, ready, replacement);
+  if (ready) yield* draft.applyReady(zone.seq, ready, replacement);
   for (const entry of entries) draft.event(entry);
   return value;
 }

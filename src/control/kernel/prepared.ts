@@ -1,13 +1,13 @@
 /**
  * The one way of every large change. It is planned outside of any write, in slices between which others get their turn, what it needs
- * is stored aside, and one short write switches to it. If the zone has moved on meanwhile, it is planned again; a zone that changes all
+ * is stored aside, and one short write switches to it, in slices, too, if it is not so short. If the zone has moved on meanwhile, it is planned again; a zone that changes all
  * the time gets it in one long write in the end.
  */
 import { AppError } from '../../base/errors.js';
 import { nextSlice } from '../../base/slices.js';
 import { dropRecordSet } from '../../store/records/record-sets.js';
 import { requireWriter } from '../guard/access.js';
-import { type Committed, commitAlone, commitAndRead, type Draft, orUnavailable } from './commit.js';
+import { type Committed, commitAlone, commitAndRead, commitInSteps, type Draft, orUnavailable } from './commit.js';
 import type { Context } from './context.js';
 import type { Replacement, StagedSignatures } from './touched-zone.js';
 import { planRemoval } from './unused-records.js';
@@ -38,8 +38,10 @@ export interface LargeChange<Plan extends Prepared, Value, Result = Value> {
   plan(outdated: Prepared | undefined): Promise<Plan | undefined>;
   /** Makes it, inside the write; without a plan it may take long. */
   make(draft: Draft, plan: Plan | undefined): Value | typeof OUTDATED;
-  /** Reads the result after everything is written, serials included. */
-  read(value: Value): Result;
+  /** The same step by step, if it takes long with a plan, too; undefined when it does not. It reads and writes through `own`. */
+  steps?(plan: Plan): ((draft: Draft, own: Context) => Generator<undefined, Value | typeof OUTDATED>) | undefined;
+  /** Reads the result after everything is written, serials included, through `own`. */
+  read(value: Value, own: Context): Result;
 }
 
 /** Makes a large change in one commit. */
@@ -83,7 +85,10 @@ async function switchTo<Plan extends Prepared, Value, Result>(
   let isUsed = false;
   try {
     const own = { ...ctx, signatures: plan.signatures };
-    const { value, zones } = await commitAndRead(own, (draft) => change.make(draft, plan), whole(change));
+    const steps = change.steps?.(plan);
+    const { value, zones } = steps
+      ? await commitInSteps(own, steps, whole(change))
+      : await commitAndRead(own, (draft) => change.make(draft, plan), whole(change));
     isUsed = value !== undefined && !ctx.dryRun;
     if (isUsed) await completed(ctx, plan);
     return value && { value: value.result, zones };
@@ -113,8 +118,9 @@ function whole<Value, Result>({
   read,
 }: Pick<LargeChange<Prepared, Value, Result>, 'read'>): (
   value: Value | typeof OUTDATED,
+  own: Context,
 ) => { readonly result: Result } | undefined {
-  return (value) => (value === OUTDATED ? undefined : { result: read(value as Value) });
+  return (value, own) => (value === OUTDATED ? undefined : { result: read(value as Value, own) });
 }
 
 async function giveUpSignatures(ctx: Context, { set }: StagedSignatures): Promise<void> {

@@ -1,7 +1,7 @@
 /**
  * Many edits of one zone's records that are stored before they happen: new rows in a set of records that no zone has, their
  * journal, and their events if there are very many, in an edit that belongs to no zone. The commit only moves rows from set to
- * set, so others wait for a moment. If so many rows would move that the moment would be long, the set gets copies of all other
+ * set, so other writes wait for a moment. If so many rows would move that the moment would be long, the set gets copies of all other
  * records, too, and the commit gives it to the zone. For a dry run nothing is stored, unless it is very large: its commit writes
  * the zone's rows, and is undone.
  */
@@ -15,7 +15,7 @@ import { MOST_CHANGED_RRS } from '../../store/log/changes.js';
 import { appendEditedRecords, type EditedRecord, removeStagedEdit, stageEdit } from '../../store/log/edits.js';
 import { appendStagedEvents, countStagedEvents, type PlannedEvent, stageEvents } from '../../store/log/events.js';
 import { rowsOfSet } from '../../store/records/compare.js';
-import { copyRecords, moveRecord, moveRecords, stageRecord } from '../../store/records/moves.js';
+import { copyRecords, moveRecord, moveSomeRecords, stageRecord } from '../../store/records/moves.js';
 import { dropRecordSet, stageRecordSet, touchRecordSet, useRecordSet } from '../../store/records/record-sets.js';
 import {
   insertRecord,
@@ -262,18 +262,22 @@ async function storeAll(ctx: Context, set: number, kinds: readonly Storing[]): P
   );
 }
 
-/** Makes the edits, inside a write. */
-export function takeReady(ctx: Context, touched: TouchedZone, ready: ReadyEdits): void {
+/** Makes the edits, inside a write, step by step. */
+export function* takeReady(ctx: Context, touched: TouchedZone, ready: ReadyEdits): Generator<undefined, void> {
   for (const owner of ready.owners) touched.owners.set(ownerText(owner.ownerKey), owner);
   if (!ready.complete) touched.complete = false;
   touched.records += ready.records;
   touched.proxied ||= ready.proxied;
-  if (ready.staged) takeStaged(ctx, touched, ready.staged);
+  if (ready.staged) yield* takeStaged(ctx, touched, ready.staged);
   else writeRows(ctx, ready.changes);
 }
 
 /** Moves the rows, or gives the zone the set. */
-function takeStaged(ctx: Context, touched: TouchedZone, { set, isWhole, gone, edit, parts }: StagedRows): void {
+function* takeStaged(
+  ctx: Context,
+  touched: TouchedZone,
+  { set, isWhole, gone, edit, parts }: StagedRows,
+): Generator<undefined, void> {
   const { store, clock } = ctx;
   const { before } = touched;
   touched.stagedEdit = edit;
@@ -286,10 +290,16 @@ function takeStaged(ctx: Context, touched: TouchedZone, { set, isWhole, gone, ed
     return;
   }
   const removed = stageRecordSet(store, clock.nowUs());
-  for (const seq of gone) moveRecord(store, seq, removed);
-  moveRecords(store, set, before.record_set);
+  for (const seq of gone) {
+    moveRecord(store, seq, removed);
+    yield;
+  }
+  while (moveSomeRecords(store, set, before.record_set, MOVED_AT_ONCE)) yield;
   for (const old of [set, removed]) if (!dropRecordSet(store, old)) planRemoval(ctx);
 }
+
+/** Rows that one statement moves. */
+const MOVED_AT_ONCE = 100;
 
 /** First those that go: a record may take the place of another. */
 function writeRows({ store }: Context, changes: readonly RecordChange[]): void {

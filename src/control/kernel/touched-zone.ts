@@ -86,8 +86,10 @@ export interface StagedSignatures {
 export interface PlannedSignatures {
   /** Whether they fit the zone as it will be, inside the write that makes the edits. */
   fits(row: ZoneRow): boolean;
-  /** Stores them, inside that write. Returns how many they are, and the largest TTL of what they sign. */
-  store(): { readonly signatures: number; readonly largestTtl: number };
+  /** Stores them, inside that write, step by step. */
+  storeIn(store: Store): Generator<undefined, void>;
+  /** How many they are, and the largest TTL of what they sign. */
+  readonly done: { readonly signatures: number; readonly largestTtl: number };
 }
 
 /** What the replacement of all records of a zone, or of very many, changes, found out before the write. */

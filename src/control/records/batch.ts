@@ -62,7 +62,7 @@ export async function applyBatch(
     size: count,
     zone: () => requireZone(ctx, zoneId),
     work: (edits, zone) => runBatch(ctx, edits, zone, input, postsAt),
-    read: (lists) => resultOf(ctx, lists, count <= MOST_JUDGED),
+    read: (lists, own) => resultOf(own, lists, count <= MOST_JUDGED),
   });
   return done.value;
 }

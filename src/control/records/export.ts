@@ -18,6 +18,7 @@ import { ownerText } from '../../serving/difference.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
 import { loadBalancersOfZone } from '../../store/balancing/load-balancers.js';
 import type { Store } from '../../store/driver.js';
+import { openSnapshot } from '../../store/handle/snapshot.js';
 import { endOf, isLinked } from '../../store/records/indexed-settings.js';
 import {
   parseSettings,
@@ -29,7 +30,6 @@ import {
   recordsOfZone,
   typesOfZone,
 } from '../../store/records/records.js';
-import { openSnapshot } from '../../store/snapshot.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { hostRecords } from '../../zone/derive/hosts.js';
 import type { RecordFacts } from '../../zone/derive/owner.js';

@@ -215,11 +215,11 @@ async function commitTo(
       return difference;
     },
     // Inside the write, when the edits are made: the plan of a large one writes nothing.
-    read(difference) {
-      if (!findTemplateById(store, row.id)) throw templateFailure('missing', { id: toHex(row.id) });
+    read(difference, own) {
+      if (!findTemplateById(own.store, row.id)) throw templateFailure('missing', { id: toHex(row.id) });
       const given = JSON.stringify(Object.fromEntries(values));
       const applied = { template: row.seq, zone: seq, given, version: row.version, applied_at: ctx.clock.nowUs() };
-      rememberApplied(store, applied, difference.remembered);
+      rememberApplied(own.store, applied, difference.remembered);
       return difference;
     },
   });

@@ -179,8 +179,8 @@ export async function restoreZone(ctx: Context, zoneId: string, text: string): P
     size: countRecordsEditedAfter(ctx.store, zone.seq, editAt(ctx, zone, moment)),
     zone: find,
     work: (edits, current) => restore(ctx, edits, current, moment, text),
-    read(counts): RestoreResult {
-      const { serial, version } = requireZone({ ...ctx, precondition: {} }, zoneId);
+    read(counts, own): RestoreResult {
+      const { serial, version } = requireZone({ ...own, precondition: {} }, zoneId);
       return { zoneId, serial, version, ...counts };
     },
   });

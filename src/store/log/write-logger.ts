@@ -20,18 +20,26 @@ export class WriteLogger {
 
   /** Runs a write inside its transaction. Statements that change nothing are not logged. */
   run<T>(work: () => T): T {
-    if (!this.isWanted()) return work();
+    const end = this.begin();
+    const result = work();
+    end();
+    return result;
+  }
+
+  /** The same for a write that begins; returns what must be called at its end, inside its transaction. */
+  begin(): () => void {
+    if (!this.isWanted()) return () => {};
     const recording = startRecording();
     this.activity.recording = recording;
-    const result = work();
-    this.activity.recording = undefined;
-    const body = recording.finish();
-    const { add, end, schema } = this.statements!;
-    // The write may be the one that ends the log.
-    if (!body || !this.isWanted()) return result;
-    if (body.length > MOST_LOGGED_OCTETS) end.run();
-    else add.run(this.clock.nowMs(), schema.get()!.user_version, body);
-    return result;
+    return () => {
+      this.activity.recording = undefined;
+      const body = recording.finish();
+      const { add, end, schema } = this.statements!;
+      // The write may be the one that ends the log.
+      if (!body || !this.isWanted()) return;
+      if (body.length > MOST_LOGGED_OCTETS) end.run();
+      else add.run(this.clock.nowMs(), schema.get()!.user_version, body);
+    };
   }
 
   private isWanted(): boolean {

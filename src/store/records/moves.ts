@@ -14,7 +14,10 @@ const statements = perStore((store) => ({
     `INSERT OR IGNORE INTO record_rows (record_set, ${RECORD.list}) SELECT ?, ${RECORD.list} FROM record_rows
      WHERE seq IN (SELECT value FROM json_each(?)) ORDER BY owner_key, type, rdata_key`,
   ),
-  moveAll: store.prepare<[after: number, before: number]>('UPDATE record_rows SET record_set = ? WHERE record_set = ?'),
+  moveSome: store.prepare<[after: number, before: number, limit: number]>(
+    `UPDATE record_rows SET record_set = ? WHERE seq IN (SELECT seq FROM record_rows INDEXED BY records_owner
+       WHERE record_set = ? ORDER BY owner_key, type, rdata_key LIMIT ?)`,
+  ),
   move: store.prepare<[set: number, seq: number]>('UPDATE record_rows SET record_set = ? WHERE seq = ?'),
 }));
 
@@ -28,9 +31,9 @@ export function copyRecords(store: Store, set: number, seqs: readonly number[]):
   statements(store).copy.run(set, JSON.stringify(seqs));
 }
 
-/** Gives all rows of a set to another one. */
-export function moveRecords(store: Store, before: number, after: number): void {
-  statements(store).moveAll.run(after, before);
+/** Gives up to `most` rows of a set to another one; false when none are left. */
+export function moveSomeRecords(store: Store, before: number, after: number, most: number): boolean {
+  return statements(store).moveSome.run(after, before, most).changes === most;
 }
 
 /** Gives a row to another set. */

@@ -4,8 +4,8 @@
  * database, and no lock is taken.
  */
 import { perStore, type SqlValue, type Store } from '../driver.js';
+import { openReader, openSnapshot, type Snapshot } from '../handle/snapshot.js';
 import type { EditedRecord } from '../log/edits.js';
-import { openReader, openSnapshot, type Snapshot } from '../snapshot.js';
 import type { ZoneRow } from '../zones/zones.js';
 import { noteShadowed } from './owner-index.js';
 import { type NewRecordRow, RECORD } from './records.js';

@@ -7,8 +7,8 @@ import { join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import t from 'tap';
 import { IN_MEMORY, openStore, type Store } from '../../../src/store/driver.js';
+import { openSnapshot } from '../../../src/store/handle/snapshot.js';
 import { migrate } from '../../../src/store/migrate.js';
-import { openSnapshot } from '../../../src/store/snapshot.js';
 import { seededRandom } from '../../support/seeded-random.js';
 import { TestClock } from '../../support/test-clock.js';
 

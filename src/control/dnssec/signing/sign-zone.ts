@@ -61,14 +61,13 @@ function signGiven(
   return finishing(own, touched, { apex: { ...apex!, sets: soa ? withSet(sets, soa) : sets }, store }, difference);
 }
 
-/** The same of edits whose rows of signatures were made before. */
+/** The same of edits whose rows of signatures were made before, and are stored. */
 function signPlanned(
   signing: SigningZone,
-  planned: PlannedSignatures,
+  { done: { signatures, largestTtl } }: PlannedSignatures,
   touched: TouchedZone,
   owners: readonly OwnerAfter[],
 ): Addition {
-  const { signatures, largestTtl } = planned.store();
   const { done } = signing;
   done.signatures += signatures;
   done.largestTtl = Math.max(done.largestTtl, largestTtl);

@@ -64,8 +64,8 @@ export function rowsOfZone(store: Store, zone: Place): SignedRows {
 export interface PlannedRows extends SignedRows {
   /** Makes the octets of owners ahead, so that storing them takes less time. Their signatures must have been filled in. */
   makeOctets(): Generator<undefined, void>;
-  /** Stores it. */
-  storeIn(rows: SignedRows): void;
+  /** Stores it, row by row. */
+  storeIn(rows: SignedRows): Generator<undefined, void>;
 }
 
 export function planRows(store: Store, zone: Place): PlannedRows {
@@ -97,8 +97,11 @@ export function planRows(store: Store, zone: Place): PlannedRows {
       chain.remove(hash);
       steps.push((rows) => rows.removeHashed(hash));
     },
-    storeIn(rows) {
-      for (const store of steps) store(rows);
+    *storeIn(rows) {
+      for (const store of steps) {
+        store(rows);
+        yield;
+      }
     },
   };
 }

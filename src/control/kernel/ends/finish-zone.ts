@@ -26,10 +26,15 @@ import { differenceOf, ownersAfter, servedAfter, soaDifference, type TouchedZone
 import type { ZoneOutcome } from '../zone-outcome.js';
 
 /**
- * `now`: microseconds since 1970. `isCounted`: the zone's row has the count and the version already, and the caller logs the edits
+ * Step by step. `now`: microseconds since 1970. `isCounted`: the zone's row has the count and the version already, and the caller logs the edits
  * (shared-ends.ts).
  */
-export function finishZone(ctx: Context, now: number, touched: TouchedZone, isCounted: boolean = false): ZoneOutcome {
+export function* finishZone(
+  ctx: Context,
+  now: number,
+  touched: TouchedZone,
+  isCounted: boolean = false,
+): Generator<undefined, ZoneOutcome> {
   const { store, settings, participants } = ctx;
   const { before, derived } = touched;
   const row = findZone(store, before.seq);
@@ -39,6 +44,7 @@ export function finishZone(ctx: Context, now: number, touched: TouchedZone, isCo
 
   for (const { derive } of participants) derive?.(ctx, end);
   const additions = participants.flatMap(({ add }) => add?.(ctx, end) ?? []);
+  yield;
   const ofOwners = additions.find((addition) => addition.difference)?.difference;
   const difference = differenceOf(store, touched, zone, row, end.owners, ofOwners);
   const found = kindOf(touched, difference);
@@ -60,7 +66,9 @@ export function finishZone(ctx: Context, now: number, touched: TouchedZone, isCo
   const logged = { complete: isLogged, rrs: isLogged ? [...rrs, ...marks] : [] };
   const isFollowed = kind !== undefined || marks.length > 0;
   const log = { zone: row.seq, kind: kind ?? ('rrs' as const), ...serials, ...soas, ...logged };
+  yield;
   const change = isFollowed ? logChange(ctx, now, log) : undefined;
+  yield;
   if (isEdit) logEdit(ctx, now, touched, row, { version, change, ...serials });
   for (const { after } of participants) after?.(ctx, end, kind);
 

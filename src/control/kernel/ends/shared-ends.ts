@@ -6,6 +6,7 @@
  * Writes of one transaction share it. It ends before anything but such a write runs.
  */
 import { AppError } from '../../../base/errors.js';
+import { finished } from '../../../base/slices.js';
 import { isSignedHere } from '../../../serving/signing.js';
 import { signatureState } from '../../../serving/zone-state.js';
 import type { PlannedEvent } from '../../../store/log/events.js';
@@ -74,7 +75,7 @@ export function shareEnds(): SharedEnds {
         if (mayShare(touched))
           open.set(seq, [...(edits ?? []), { ctx, now, touched, outcomes, row: count(touched, ctx) }]);
         else if (edits) throw new Unfinished();
-        else outcomes.push(finishZone(ctx, now, touched));
+        else outcomes.push(finished(finishZone(ctx, now, touched)));
       }
       unlogged.push(() => logEvents(ctx, now, entries, outcomes, planned));
       return outcomes;
@@ -113,7 +114,7 @@ function endZone(edits: readonly Edit[]): void {
   const proxied = all.some((touched) => touched.proxied);
   const edited = all.flatMap((touched) => touched.edited);
   const outcome = refusingAll(() =>
-    finishZone(ctx, ctx.clock.nowUs(), { ...all[0]!, records: 0, proxied, edited }, true),
+    finished(finishZone(ctx, ctx.clock.nowUs(), { ...all[0]!, records: 0, proxied, edited }, true)),
   );
   const { change, serialFrom, serial } = outcome;
   for (const { ctx: own, now, touched, row, outcomes } of edits) {

@@ -1,6 +1,6 @@
 /** A handle on the state of a store at one point in time. */
 import { dirname } from 'node:path';
-import { IN_MEMORY, openStore, type Store } from './driver.js';
+import { IN_MEMORY, openStore, type Store } from '../driver.js';
 
 export interface Snapshot {
   readonly store: Store;
