@@ -19,10 +19,25 @@ const PAUSE_MS = 4;
 /** Milliseconds of a write while no server is running: more rows share its cost and the pause after it. */
 const ALONE_MS = 100;
 
+/** The turn in which slices have begun, by their clock; undefined when none has begun in this one. */
+let turn: { readonly clock: Clock; readonly endMs: number } | undefined;
+
+/** Until when slices run in this turn, however many follow one another. Callbacks of the same round of the event loop share it. */
+function endOfSlices(clock: Clock): number {
+  if (turn?.clock === clock) return turn.endMs;
+  const begun = { clock, endMs: steadyMs(clock) + SLICE_MS };
+  turn = begun;
+  setImmediate(() => {
+    if (turn === begun) turn = undefined;
+  });
+  return begun.endMs;
+}
+
 /** Of all that wait for the returned function, so many go on in each later turn of the event loop. */
 function fewInATurn(most: number): () => Promise<void> {
   const waiting: (() => void)[] = [];
   const runNext = (): void => {
+    turn = undefined;
     for (const resolve of waiting.splice(0, most)) resolve();
     if (waiting.length > 0) setImmediate(runNext);
   };
@@ -41,7 +56,10 @@ export type IsOver = () => boolean;
 
 /** Call it after each step. It looks at the clock once in so many steps. */
 export function beginSlice(clock: Clock, stepsPerLook: number = STEPS_PER_LOOK, sliceMs: number = SLICE_MS): IsOver {
-  const endMs = steadyMs(clock) + sliceMs;
+  return isAfter(clock, steadyMs(clock) + sliceMs, stepsPerLook);
+}
+
+function isAfter(clock: Clock, endMs: number, stepsPerLook: number): IsOver {
   let count = 0;
   return () => ++count % stepsPerLook === 0 && steadyMs(clock) >= endMs;
 }
@@ -66,18 +84,22 @@ export function beginShared(clock: Clock, processorUs: () => number = threadProc
   };
 }
 
-/** Runs a generator in slices. A step of it takes less than a millisecond, or it is one of few in which the clock is looked at. */
+/**
+ * Runs a generator in slices. All that follow one another in a turn have one budget. A step takes less than a millisecond, or it is one
+ * of few in which the clock is looked at.
+ */
 export async function inSlices<Value>(
   clock: Clock,
   work: Generator<unknown, Value>,
-  stepsPerLook?: number,
+  stepsPerLook: number = STEPS_PER_LOOK,
 ): Promise<Value> {
-  for (let isOver = beginSlice(clock, stepsPerLook); ; ) {
+  if (steadyMs(clock) >= endOfSlices(clock)) await nextSlice();
+  for (let isOver = isAfter(clock, endOfSlices(clock), stepsPerLook); ; ) {
     const step = work.next();
     if (step.done) return step.value;
     if (!isOver()) continue;
     await nextSlice();
-    isOver = beginSlice(clock, stepsPerLook);
+    isOver = isAfter(clock, endOfSlices(clock), stepsPerLook);
   }
 }
 

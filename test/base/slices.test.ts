@@ -1,6 +1,6 @@
 /** The budgets of long work. */
 import t from 'tap';
-import { beginShared } from '../../src/base/slices.js';
+import { beginShared, inSlices } from '../../src/base/slices.js';
 import { TestClock } from '../support/test-clock.js';
 
 t.test('changes share a commit although the processor does something else meanwhile, but not for long', async (t) => {
@@ -39,4 +39,33 @@ t.test('a change that would take as long as the one before begins only if there 
   }
   clock.advance(4);
   t.ok(more());
+});
+
+t.test('short works that follow one another share the budget of a turn', async (t) => {
+  const clock = new TestClock();
+  const turns = [0];
+  let isDone = false;
+  const count = (): void => {
+    turns.push(0);
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  const work = function* (): Generator<undefined, void> {
+    for (let step = 0; step < 2; step++) {
+      clock.advance(2);
+      turns[turns.length - 1]!++;
+      yield;
+    }
+  };
+  for (let works = 0; works < 6; works++) await inSlices(clock, work(), 1);
+  isDone = true;
+  t.equal(
+    turns.reduce((sum, steps) => sum + steps),
+    12,
+  );
+  t.same(
+    turns.filter((steps) => steps > 0),
+    [3, 3, 3, 3],
+    'each turn has steps until 5 ms are over',
+  );
 });
