@@ -61,6 +61,8 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['searches at parents', '16 and 64', 'resolver/look-ups.ts', 'SEARCHES = { places: 16'],
   ['signatures made while queries wait', '500 that wait', 'compact/waiting-queries.ts', 'MOST_WAITING = 500'],
   ['scans of one account', '8 (see', 'control/records/scan.ts', 'MOST_RUNNING = { places: 8, beyond: 56 }'],
+  ['signatures and proofs of a transfer', '1,000,000', 'transfer/in/fetch.ts', 'MOST_PROOFS = 1_000_000'],
+  ['signatures and proofs of a transfer', '2,000,000', 'transfer/in/fetch.ts', 'createProofRoom(2_000_000)'],
   ['history, changes and audit log', '200,000, 200,000', 'store/log/edits.ts', 'KEPT_EDITS = 200_000'],
   ['history, changes and audit log', '1,000,000 entries', 'store/log/events.ts', 'kept: 1_000_000'],
   ['deliveries of alerts', '256, 128, 1', 'alerts/deliverer.ts', 'places: 256'],

@@ -14,6 +14,7 @@ import type { IncomingChange } from '../../store/secondary/incoming.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { TransferFailed } from './failure.js';
 import { type PrimaryContext, transferQuery } from './primary.js';
+import { createProofRoom } from './proof-room.js';
 import { createTransferReader, type Soa, type TransferEnd } from './reading.js';
 import { type Primary, transferMessages } from './stream.js';
 
@@ -126,6 +127,8 @@ interface Collection {
 
 /** They are verified together, in memory. */
 const MOST_PROOFS = 1_000_000;
+/** The same of all transfers under way. */
+const room = createProofRoom(2_000_000);
 /** Rows that are stored together. */
 const ROWS_AT_ONCE = 2000;
 
@@ -139,6 +142,7 @@ function createCollection(ctx: Context, { apex, account, record_count: stored }:
   let records = 0;
   let isKept = false;
   const proofs: ReadRecord[] = [];
+  const place = room.enter(account, () => void proofs.splice(0));
   const flush = async (): Promise<number> => {
     staging ??= await beginStaging(ctx);
     records += await staging.store(waiting.take()).catch((error: unknown) => {
@@ -148,7 +152,9 @@ function createCollection(ctx: Context, { apex, account, record_count: stored }:
   };
   return {
     async take(more) {
+      const before = proofs.length;
       for (const record of more) if (isProof(record)) proofs.push(record);
+      place.add(proofs.length - before);
       const others = more.filter((record) => !isProof(record));
       for (const row of rowsOf(maker, others)) waiting.add(row);
       if (proofs.length > MOST_PROOFS) {
@@ -164,6 +170,9 @@ function createCollection(ctx: Context, { apex, account, record_count: stored }:
     },
     rowsOf: (some) => rowsOf(maker, some),
     async finish() {
+      // It may have lost its room meanwhile.
+      place.add(0);
+      place.settle();
       const set = await flush();
       return { set, records, proofs };
     },
@@ -171,6 +180,7 @@ function createCollection(ctx: Context, { apex, account, record_count: stored }:
       isKept = true;
     },
     async release() {
+      place.release();
       if (!staging || isKept) return;
       try {
         await giveUp(ctx, staging.set);
