@@ -4,20 +4,18 @@
  * that do not respond, TCP after a truncated answer, and checks that accept an answer only when sender, id and question
  * match and every octet can be parsed (RFC 5452 §9.1).
  */
-import { lookup } from 'node:dns/promises';
 import { createRequire } from 'node:module';
 import { connect } from 'node:net';
 import type dns2 from 'dns2';
 import { type Clock, steadyMs } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
-import { parseIP, printIP } from '../base/ip.js';
-import { withLimit } from '../base/lifecycle.js';
 import { type Random, systemRandom } from '../base/random.js';
 import { Class, RCODE_MNEMONICS, Rcode } from '../dns/codes.js';
 import { type ReadMessage, readMessage, TRUNCATED } from '../dns/message.js';
 import { labelsOf, NameError, nameEquals, parseName } from '../dns/name.js';
 import { readAnswer, type UpstreamAnswer } from './answer.js';
 import { askByDatagram, type DatagramServer } from './datagram-question.js';
+import { createServerAddresses, type ServerAddresses } from './server-address.js';
 import { createServerRest, type Leave, type ServerRest } from './server-rest.js';
 import { TYPE_CODES, type UpstreamType } from './types.js';
 
@@ -85,6 +83,8 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     rest: createServerRest(clock, random, timeoutMs),
   }));
 
+  const addresses = createServerAddresses(clock);
+
   async function query(text: string, type: UpstreamType): Promise<UpstreamAnswer> {
     const name = wireName(text);
     if (name === undefined) return failed('servfail', `${text} is not a name that can be queried`);
@@ -98,7 +98,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
       if (untilEndMs < 1) break;
       const leftMs = Math.min(timeoutMs, Math.ceil(untilEndMs));
       const leave = server.rest.take();
-      const outcome = leave === undefined ? RESTING : await ask(server, question, clock, random, leftMs);
+      const outcome = leave === undefined ? RESTING : await ask(addresses, server, question, clock, random, leftMs);
       if (leave !== undefined) note(server, leave, outcome);
       if (outcome.answer) return outcome.answer;
       heard ||= outcome.heard;
@@ -113,7 +113,7 @@ export function createUpstream(options: UpstreamOptions): Upstream {
   }
 
   async function examine(server: Server): Promise<void> {
-    const { works } = await ask(server, ROOT, clock, random, timeoutMs);
+    const { works } = await ask(addresses, server, ROOT, clock, random, timeoutMs);
     if (works) server.rest.succeeded();
     else server.rest.convicted();
   }
@@ -144,6 +144,7 @@ function wireName(text: string): Uint8Array | undefined {
 const DOT = 46;
 
 async function ask(
+  addresses: ServerAddresses,
   server: UpstreamServer,
   question: Question,
   clock: Clock,
@@ -153,7 +154,9 @@ async function ask(
   const endMs = steadyMs(clock) + timeoutMs;
   const leftMs = (): number => Math.max(1, Math.ceil(endMs - steadyMs(clock)));
   try {
-    const at = { address: await addressOf(server.host, clock, timeoutMs), port: server.port };
+    const address = await addresses.find(server.host, timeoutMs);
+    if (address === undefined) throw new Unanswered('the address of this server is unknown');
+    const at = { address, port: server.port };
     let message = await askUdp(at, question, true, clock, random, leftMs());
     // The server does not support EDNS (RFC 6891 §6.2.2, §7).
     if (message.rcode === Rcode.formErr || message.rcode === Rcode.notImp) {
@@ -175,19 +178,6 @@ function judge(message: ReadMessage, { name, type }: Question): Outcome {
     return { answer: readAnswer(message, name, type), heard: true, works: true };
   }
   return { reason: `answered ${RCODE_MNEMONICS[rcode] ?? `RCODE${rcode}`}`, heard: true, works: true };
-}
-
-/** The server's address in canonical text form. */
-async function addressOf(host: string, clock: Clock, timeoutMs: number): Promise<string> {
-  const literal = parseIP(host);
-  if (literal) return printIP(literal);
-  const found = await withLimit(
-    clock,
-    timeoutMs,
-    lookup(host).catch(() => undefined),
-  );
-  if (!found) throw new Unanswered('the address of this server is unknown');
-  return found.address;
 }
 
 function makeQuery({ name, type }: Question, id: number, edns: boolean): Buffer {
