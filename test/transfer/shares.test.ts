@@ -1,6 +1,7 @@
 /** What accounts share in transfers and dynamic updates: who floods or reads slowly leaves room for the others. */
 import t from 'tap';
-import { silentLogger } from '../../src/base/log.js';
+import { parseCidrSet } from '../../src/base/ip.js';
+import { type Logger, silentLogger } from '../../src/base/log.js';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { createTsig } from '../../src/control/secondary/tsigs.js';
 import { createZone } from '../../src/control/zones/zones.js';
@@ -8,6 +9,7 @@ import { MessageWriter } from '../../src/dns/message-writer.js';
 import { parseName } from '../../src/dns/name.js';
 import { signMessage } from '../../src/dns/tsig.js';
 import { createTransferPlaces, type TransferPlace } from '../../src/transfer/out/places.js';
+import { createTransfers } from '../../src/transfer/out/transfers.js';
 import { createForwarder } from '../../src/transfer/update/forward.js';
 import { startZone } from '../control/fixture.js';
 import { TestClock } from '../support/test-clock.js';
@@ -70,6 +72,37 @@ t.test('a flood of updates with one account’s key leaves those of another thei
   await settled();
   const left = rcodes.get('flood.test')!;
   t.equal(left.filter((rcode) => rcode === SERVFAIL).length, 191, 'nobody waits for longer than three seconds');
+});
+
+t.test('refused transfers, which anybody can ask for, do not fill the log', async (t) => {
+  const { ctx, clock, directory } = await startZone(t);
+  const vault = await testVault(ctx.store, ctx.random);
+  await createZone(ctx, { name: 'asked.test' });
+  const refused: unknown[] = [];
+  const log = { ...silentLogger(), info: (line: { zone: string }) => refused.push(line.zone) } as unknown as Logger;
+  const transfers = createTransfers({
+    store: ctx.store,
+    dataDir: directory,
+    serving: ctx.settings,
+    vault,
+    allowed: parseCidrSet([]),
+    clock,
+    log,
+  });
+  t.teardown(() => transfers.close());
+  const ask = (zone: string): void => {
+    const writer = new MessageWriter(512);
+    writer.begin(7, 0, { name: parseName(`${zone}.`), type: 252, class: 1 });
+    const client = { address: '192.0.2.1', mayTransfer: true, cut: () => {} };
+    t.ok(transfers.answer(writer.finish(), client), 'it is answered');
+  };
+  for (let number = 0; number < 30; number++) ask(`none${number}.test`);
+  t.equal(refused.length, 10);
+  ask('asked.test');
+  t.equal(refused.at(-1), 'asked.test', 'those of zones here have lines of their own');
+  clock.advance(1000);
+  ask('none.test');
+  t.equal(refused.at(-1), 'none.test', 'and there is another one each second');
 });
 
 t.test('slow readers give their places up for those who wait', async (t) => {

@@ -17,6 +17,7 @@ import { findZoneByName, type ZoneRow } from '../../store/zones/zones.js';
 import type { Vault } from '../../vault/vault.js';
 import { type AccountKey, type Checked, checkRequest, nowSeconds } from '../keys.js';
 import { replyTo, replyToBadSignature, signReply } from '../reply.js';
+import { createPace } from '../update/pace.js';
 import { framesFor } from './frames-for.js';
 import { transferRefusal } from './may-transfer.js';
 import { createTransferPlaces } from './places.js';
@@ -25,6 +26,9 @@ import { createSpooler } from './spooler.js';
 /** Milliseconds that a signed query waits for the keys of secrets, and between two looks. */
 const UNLOCK_LIMIT_MS = 5000;
 const UNLOCK_REST_MS = 50;
+/** Refusals that are logged of the zones of one account. */
+const LOGGED_PER_SECOND = 1;
+const LOGGED_AT_ONCE = 10;
 
 export interface TransferOptions {
   readonly store: Store;
@@ -68,8 +72,15 @@ interface Granted {
   readonly client: TransferClient;
 }
 
-export function createTransfers(options: TransferOptions): Transfers {
-  const { clock, log, onTransferred } = options;
+interface JudgeOptions extends TransferOptions {
+  /** Whether a refusal is logged: anybody can cause them. Of a zone that is not served, `zone` is undefined. */
+  readonly isLogged: (zone: ZoneRow | undefined) => boolean;
+}
+
+export function createTransfers(given: TransferOptions): Transfers {
+  const { clock, log, onTransferred } = given;
+  const logged = createPace(LOGGED_PER_SECOND, LOGGED_AT_ONCE, clock);
+  const options: JudgeOptions = { ...given, isLogged: (zone) => logged.take(zone ? String(zone.account) : '') };
   const spooler = createSpooler(options);
   const places = createTransferPlaces(clock);
 
@@ -132,7 +143,7 @@ export function createTransfers(options: TransferOptions): Transfers {
 const admitUnread = sampleReports();
 
 /** A store that cannot be read is a failure of this transfer only. */
-function judgeOrFail(options: TransferOptions, request: Uint8Array, client: TransferClient): ReturnType<typeof judge> {
+function judgeOrFail(options: JudgeOptions, request: Uint8Array, client: TransferClient): ReturnType<typeof judge> {
   try {
     return judge(options, request, client);
   } catch (error) {
@@ -146,42 +157,32 @@ function judgeOrFail(options: TransferOptions, request: Uint8Array, client: Tran
 
 /** Refusals come before any reading of the zone. `locked`: the secret of the key cannot be opened yet. */
 function judge(
-  options: TransferOptions,
+  options: JudgeOptions,
   request: Uint8Array,
   client: TransferClient,
 ): Granted | { readonly reply: Uint8Array } | 'locked' | undefined {
-  const { store, clock, log, allowed } = options;
+  const { store, clock, log, allowed, isLogged } = options;
   const message = readMessage(request);
   if (message?.question.class !== Class.in) return undefined;
   const tsig = findTsig(request);
   const name = toFqdn(message.question.name);
+  const zone = servedZone(store, name);
   const refuse = (rcode: number, reason: string, key?: AccountKey): { reply: Uint8Array } => {
-    log.info(
-      { zone: name, peer: client.address, ...(key && { keyName: toFqdn(key.name) }) },
-      `a zone transfer was refused: ${reason}`,
-    );
+    const line = { zone: name, peer: client.address, ...(key && { keyName: toFqdn(key.name) }) };
+    if (isLogged(zone)) log.info(line, `a zone transfer was refused: ${reason}`);
     const signed = key && tsig !== 'none' && tsig !== 'malformed' ? { key, tsig } : undefined;
     return { reply: signReply(replyTo(message, rcode), signed, clock) };
   };
   if (tsig === 'malformed') return { reply: replyTo(message, Rcode.formErr) };
-  const zone = findZoneByName(store, name);
-  if (!zone || !isAnswered(zone)) return refuse(Rcode.notAuth, 'there is no such zone');
+  if (!zone) return refuse(Rcode.notAuth, 'there is no such zone');
   let key: AccountKey | undefined;
   if (tsig !== 'none') {
     const checked = checkOrLog(options, zone, request, tsig);
     if (!checked) return 'locked';
     if (checked.error !== TsigError.none) {
-      log.warn(
-        {
-          zone: name,
-          peer: client.address,
-          keyName: toFqdn(tsig.keyName),
-          error: checked.error,
-          theirs: tsig.time,
-          ours: nowSeconds(clock),
-        },
-        'a zone transfer was refused: its signature is not accepted',
-      );
+      const times = { theirs: tsig.time, ours: nowSeconds(clock) };
+      const line = { zone: name, peer: client.address, keyName: toFqdn(tsig.keyName), error: checked.error, ...times };
+      if (isLogged(zone)) log.warn(line, 'a zone transfer was refused: its signature is not accepted');
       return { reply: replyToBadSignature(message, tsig, checked, clock) };
     }
     key = checked.key;
@@ -197,6 +198,11 @@ function judge(
   }
   const signed = key && tsig !== 'none' ? { key, tsig } : undefined;
   return { zone, message, request, signed, from, client };
+}
+
+function servedZone(store: Store, name: string): ZoneRow | undefined {
+  const zone = findZoneByName(store, name);
+  return zone && isAnswered(zone) ? zone : undefined;
 }
 
 function checkOrLog(
