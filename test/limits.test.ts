@@ -147,6 +147,7 @@ const ELSEWHERE: Readonly<Record<string, string>> = {
   'resolver/outside.ts': '«searches at parents», whose numbers are its callers’',
   'sign-in/hash.ts': 'docs/people.md',
   'sign-in/letters.ts': 'the same',
+  'transfer/out/spool-threads.ts': '«outgoing transfers at once», whose bounds are smaller',
 };
 
 /** Where the turns of a file are counted, by kind in the metrics; otherwise why they are not. */
@@ -183,6 +184,7 @@ const COUNTED: Readonly<Record<string, readonly string[] | string>> = {
   'transfer/update/admission.ts': ['updates'],
   'warnings/policies.ts': 'an order of work in one turn',
   'server/streams/stream-turns.ts': 'connections wait for some frames of each client, not for what others hold',
+  'transfer/out/spool-threads.ts': 'who waits for a thread holds a place of `transfers`, which are counted',
 };
 
 const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter(

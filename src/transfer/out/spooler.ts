@@ -12,12 +12,19 @@ export interface SpoolerOptions extends SpoolThreadData {
   readonly clock: Clock;
 }
 
+/** What a zone is at present; `account`: whose turn it takes. */
+export interface SpooledState {
+  readonly version: number;
+  readonly serial: number;
+  readonly account: number;
+}
+
 export interface Spooler {
   /**
    * The spool of this state of a zone: a new one, or one that other transfers use. The serial alone would not do, because a
    * replacement may keep it; nor would the version, which signatures and flattened addresses do not move.
    */
-  spool(order: SpoolOrder, state: { readonly version: number; readonly serial: number }): Spool;
+  spool(order: SpoolOrder, state: SpooledState): Spool;
   close(): Promise<void>;
 }
 
@@ -44,7 +51,7 @@ export function createSpooler({ dataDir, serving, clock }: SpoolerOptions): Spoo
   };
 
   return {
-    spool(order, { version, serial }) {
+    spool(order, { version, serial, account }) {
       const key = `${order.zone} ${version} ${serial} ${order.from ?? 'whole'}`;
       const shared = known.get(key);
       if (shared?.isUsable) return shared;
@@ -52,7 +59,7 @@ export function createSpooler({ dataDir, serving, clock }: SpoolerOptions): Spoo
       forgetUnused();
       const spool = new Spool();
       known.set(key, spool);
-      threads.fill({ order, spool });
+      threads.fill({ order, spool, account });
       clock.after(KEPT_MS, () => expire(key, spool));
       return spool;
     },
