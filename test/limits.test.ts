@@ -131,6 +131,7 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['edge: requests over HTTP/2 that are open', '4,096', 'edge/exchange/open-streams.ts', 'MOST_OF_CLIENT = 4096'],
   ['edge: requests over HTTP/2 that are open', '32,768', 'edge/exchange/open-streams.ts', 'MOST_OF_ACCOUNT = 32_768'],
   ['edge: what a client takes', '1,024 octets', 'edge/exchange/stalls.ts', 'LEAST_OCTETS = 1024'],
+  ['edge, HTTP/1: silence towards', '5 s', 'plain/half-closed.ts', 'QUIET_MS = 5000'],
   ['edge: a WebSocket of which', '60 s', 'edge/exchange/stalls.ts', 'STALL_MS = 60_000'],
   ['edge: pieces of bodies', '3, in turns', 'edge/compress/thread-turns.ts', 'MOST_AT_WORK = 3'],
 ];

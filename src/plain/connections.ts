@@ -6,6 +6,7 @@
 import type { Socket } from 'node:net';
 import { type Clock, steadyMs } from '../base/clock.js';
 import { REQUESTS_A_TURN } from '../base/connections/in-turns.js';
+import { keepOpen } from './half-closed.js';
 import { HeadReader, type PlainHead } from './request-head.js';
 import { kept, shareReads } from './shared-reads.js';
 
@@ -25,8 +26,6 @@ export interface Channel {
 export interface Sending {
   /** The connection can take more. */
   drained(): void;
-  /** The client sends nothing more, and this side ends when that was told: what is ready has to be written at once. */
-  ending?(): void;
   /** The connection was closed. */
   closed(): void;
 }
@@ -112,6 +111,8 @@ class PlainConnection {
   /** Others have their turn. */
   private isYielding = false;
   private isOver = false;
+  /** The client sends nothing more. */
+  private hasEnded = false;
   private readonly heads = new HeadReader();
   private readonly channel;
 
@@ -176,7 +177,9 @@ class PlainConnection {
   };
 
   private readonly onEnd = (): void => {
-    this.current?.ending?.();
+    this.hasEnded = true;
+    if (this.current || this.isYielding) keepOpen(this.socket, this.options.clock);
+    else this.end();
   };
 
   private readonly onClose = (): void => {
@@ -210,7 +213,9 @@ class PlainConnection {
       at = end;
     }
     this.isReading = false;
-    if (at < octets.length && !this.isOver) this.wait(octets.subarray(at));
+    if (this.isOver) return;
+    if (at < octets.length) this.wait(octets.subarray(at));
+    else if (this.hasEnded && !this.current) this.end();
   }
 
   private yieldTurn(octets: Buffer): void {
@@ -236,8 +241,7 @@ class PlainConnection {
     this.current = undefined;
     this.isAnswered = true;
     if (isLast) {
-      this.detach();
-      this.socket.destroySoon();
+      this.end();
       return;
     }
     this.isFresh = false;
@@ -250,11 +254,23 @@ class PlainConnection {
     const { waiting } = this;
     this.waiting = undefined;
     if (waiting) this.read(waiting);
+    else if (this.hasEnded) this.end();
     if (!this.isOver && !this.current && !this.isYielding) this.socket.resume();
+  }
+
+  /** Nothing more is answered. */
+  private end(): void {
+    this.detach();
+    this.socket.destroySoon();
   }
 
   private handOver(octets: Buffer): void {
     const { socket } = this;
+    // Nobody else can read it any more.
+    if (this.hasEnded) {
+      this.end();
+      return;
+    }
     this.detach();
     // Otherwise octets would be lost between two listeners.
     socket.pause();

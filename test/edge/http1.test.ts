@@ -343,6 +343,6 @@ t.test('a client that leaves ends the request to the origin', async (t) => {
   const socket = connect(world.httpPort, '127.0.0.1');
   socket.write(`GET /page HTTP/1.1\r\n${HOST}\r\n`);
   await once(socket, 'data');
-  socket.destroy();
+  socket.resetAndDestroy();
   await gone;
 });

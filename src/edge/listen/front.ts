@@ -203,6 +203,7 @@ function createProtocols(options: FrontOptions, lines: Lines) {
       },
       onBadInput: options.onBadInput,
     },
+    clock,
     options.limits,
   );
   const http2 = createHttp2Listener({

@@ -9,8 +9,10 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { Clock } from '../../base/clock.js';
 import { takeTurns } from '../../base/connections/in-turns.js';
 import { gatherPieces } from '../../base/connections/small-pieces.js';
+import { keepOpen } from '../../plain/half-closed.js';
 
 export interface Http1Handlers {
   readonly onRequest: (message: IncomingMessage, response: ServerResponse) => void;
@@ -37,7 +39,7 @@ export function checkMsOf({ headersTimeoutMs }: HttpLimits): number {
 }
 
 /** It does not listen: it receives connections as `connection` events. */
-export function createHttp1Server(handlers: Http1Handlers, limits: HttpLimits = HTTP_LIMITS): Server {
+export function createHttp1Server(handlers: Http1Handlers, clock: Clock, limits: HttpLimits = HTTP_LIMITS): Server {
   const { note, isBusy, owesAnswer } = noteAnswers();
   const options: ServerOptions = {
     maxHeaderSize: MOST_HEADER_OCTETS,
@@ -52,6 +54,13 @@ export function createHttp1Server(handlers: Http1Handlers, limits: HttpLimits = 
     shouldUpgradeCallback: (message) => isWebSocket(message) && !isBusy(message.socket),
   };
   const server = createServer(options);
+  // As where requests are plain. It has no type.
+  Object.assign(server, { httpAllowHalfOpen: true });
+  server.on('connection', (socket: Socket) => {
+    socket.prependListener('end', () => {
+      if (isBusy(socket)) keepOpen(socket, clock);
+    });
+  });
   // Node silently drops fields above its limit, which would change the request. request.ts counts them instead.
   server.maxHeadersCount = 0;
   const inTurns = takeTurns();

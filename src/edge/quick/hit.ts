@@ -94,10 +94,6 @@ class Repetition implements Sending, LateWrite {
     this.end(true);
   }
 
-  ending(): void {
-    this.writeLate();
-  }
-
   closed(): void {
     this.stalls.forget(this);
     this.end(false);

@@ -61,10 +61,6 @@ export class PlainOutlet implements Outlet, Sending, LateWrite {
     else if (!this.late) this.events!.drained();
   }
 
-  ending(): void {
-    this.writeLate();
-  }
-
   closed(): void {
     if (this.response) this.response.closed();
     else this.events!.end(false);

@@ -72,11 +72,3 @@ t.test('the end of what came before is not the end of it', async (t) => {
   await turn();
   t.strictSame(told, WHOLE);
 });
-
-t.test('to a client that ends its side, before this side ends', async (t) => {
-  const { told, sending } = begin();
-  sending.ending?.();
-  t.strictSame(told, WHOLE);
-  await turn();
-  t.strictSame(told, WHOLE, 'once');
-});

@@ -201,10 +201,24 @@ t.test('a client that says at once that it sends nothing more gets its answer', 
   await exchange(await world.tls(HOST), last);
   for (const open of [() => connect(world.httpPort, '127.0.0.1'), () => world.tls(HOST)]) {
     // Of a new connection over TLS, the request and the end come with the end of the handshake, within one turn.
+    const asked = { '/for-all': 'HIT', '/usual': 'DYNAMIC', '/chunked': 'DYNAMIC', '/long': 'DYNAMIC' };
+    for (const [path, result] of Object.entries(asked)) {
+      const socket = await open();
+      const heard = exchange(socket, get(path));
+      socket.end();
+      t.match(await heard, new RegExp(`cf-cache-status: ${result}\r\n`), path);
+    }
     const socket = await open();
-    const heard = exchange(socket, get('/for-all'));
+    const heard = exchange(socket, get('/usual') + get('/for-all') + get('/missing'));
     socket.end();
-    t.match(await heard, /cf-cache-status: HIT\r\n[\s\S]*ok$/);
+    t.strictSame((await heard).match(/HTTP\/1.1 \d+/g), ['HTTP/1.1 200', 'HTTP/1.1 200', 'HTTP/1.1 404']);
+    const other = await open();
+    const posted = exchange(other, `POST /usual HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 2\r\n\r\nab`);
+    other.end();
+    t.match(await posted, /^HTTP\/1.1 200 [\s\S]*ok$/, 'on the way of other requests');
+    const idle = await open();
+    idle.end();
+    t.equal(await exchange(idle, ''), '');
   }
 });
 
@@ -232,7 +246,7 @@ t.test('a client that reads slowly gets everything, and one that leaves ends its
   leaving.on('error', () => {});
   leaving.write(get('/silent'));
   await until(() => open.size > 0 && held(world) === 1);
-  leaving.destroy();
+  leaving.resetAndDestroy();
   await until(() => held(world) === 0);
 
   const cutting = connect({ port: world.httpPort, host: '127.0.0.1' });
