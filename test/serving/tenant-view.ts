@@ -10,6 +10,7 @@ import { policyOf } from '../../src/hostnames/routing/tls-policy.js';
 import { createOwnZones } from '../../src/resolver/own-zones.js';
 import { accountServing } from '../../src/serving/hostname-proof.js';
 import { findZoneAbove } from '../../src/serving/look-up.js';
+import { isProven } from '../../src/serving/name-owner.js';
 import { findRequest } from '../../src/store/certs/requests.js';
 import { findHostname } from '../../src/store/hostnames/hostnames.js';
 import { recordsOfZone } from '../../src/store/records/records.js';
@@ -29,7 +30,7 @@ export function viewOfHost(world: World, by: string, host: string): View {
   const serving = accountServing(store, host, wire);
   const { zone, zones, holders, hostname, ...way } = route;
   return {
-    dns: answerAt(world, host),
+    dns: answerAt(world, by, host),
     heard: [own.ask(wire, 'A', account), own.ask(wire, 'A', undefined), own.ask(wire, 'TXT', account)].map((said) =>
       'zone' in said && said.zone !== undefined ? { ...said, zone: nameOf(world, findZone(store, said.zone)) } : said,
     ),
@@ -68,9 +69,10 @@ export function viewOfZone(world: World, zone: ZoneRow | undefined): View {
   };
 }
 
-function answerAt(world: World, host: string): unknown {
+function answerAt(world: World, by: string, host: string): unknown {
   const zone = findZoneAbove(world.store, parseName(`${host}.`), ({ served }) => served === 1);
-  if (!zone) return null;
+  // A claim of the account's own that nothing has proven, above a zone that is served elsewhere, may be contested.
+  if (!zone || (!isProven(zone) && world.accountName(zone.account) === by)) return null;
   const rows = [...recordsOfZone(world.store, zone.seq)].filter(
     (row) => host === row.name || host.endsWith(`.${row.name}`),
   );
