@@ -3,7 +3,7 @@
  * withdrawals and proofs happen in two worlds: in one, several accounts do what they like; in the other, only A does what it
  * does in the first. After each step, everything about each name that A has proven is the same in both.
  *
- * ZONEPLANE_TENANT_SEQUENCES says how many, ZONEPLANE_TENANT_SEED which is the first. 10 000 others were last run on 2026-11-27.
+ * ZONEPLANE_TENANT_SEQUENCES says how many, ZONEPLANE_TENANT_SEED which is the first. 8 000 others were last run on 2026-11-27.
  */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
