@@ -9,7 +9,7 @@ import { systemRandom } from '../base/random.js';
 import { BLOB_DIRECTORY, type Blobs, createBlobsIn } from '../bucket/blobs.js';
 import { planNewerSerials } from '../control/secondary/newer-serial.js';
 import { removeAllSessions } from '../store/access/sessions.js';
-import { RESTORING } from '../store/backup-copy.js';
+import { RESTORING } from '../store/database-file.js';
 import { DATABASE_FILE, openStore, type Store } from '../store/driver.js';
 import { endWriteLog } from '../store/log/write-log.js';
 import { clusterOf, deleteMeta, forgetPosition } from '../store/meta.js';

@@ -4,9 +4,6 @@ import Database from 'better-sqlite3';
 import { UserError } from '../base/errors.js';
 import { guard } from './sqlite-failure.js';
 
-/** In the data directory, while a restoration is made. */
-export const RESTORING = 'restoring';
-
 /**
  * Completes a copy: it says when it was made, milliseconds since 1970, and can be read where nothing can be written, since it
  * needs no write-ahead log.

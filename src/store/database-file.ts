@@ -4,6 +4,8 @@ import type Database from 'better-sqlite3';
 import { makeDirectories } from '../base/directories.js';
 import { UserError } from '../base/errors.js';
 
+/** In the data directory, while a restoration is made. */
+export const RESTORING = 'restoring';
 /** Page caches of a writer and of a reader, in KiB. A bulk import fits into memory until it is large. */
 const WRITER_CACHE_KIB = 64 * 1024;
 const READER_CACHE_KIB = 16 * 1024;

@@ -7,7 +7,6 @@ import Database from 'better-sqlite3';
 import { type Clock, SystemClock } from '../base/clock.js';
 import { invariant } from '../base/errors.js';
 import { finished, inSlices, nextSlice } from '../base/slices.js';
-import { copyInto } from './backup-copy.js';
 import { preparePath, setPragmas } from './database-file.js';
 import { StoreFull } from './failures.js';
 import type { CapturedWrite, OpenOptions, Store } from './handle/handle.js';
@@ -353,7 +352,8 @@ class SqliteStore implements Store {
     if (this.path !== IN_MEMORY && !this.readonly) guard(() => this.database.pragma('wal_checkpoint(TRUNCATE)'));
   }
 
-  backup(path: string): Promise<void> {
+  async backup(path: string): Promise<void> {
+    const { copyInto } = await import('./backup-copy.js');
     return copyInto(this.database, path);
   }
 

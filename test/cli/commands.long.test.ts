@@ -96,11 +96,11 @@ t.test('a command loads what it needs, so that it starts at once', async (t) => 
     [358, 'zone', 'list'],
     [90, 'zone-names'],
     [40, 'completion', 'bash'],
-    [349, 'hostname', 'list', 'example.com'],
-    [331, 'certificate', 'list'],
-    [352, 'record', 'list', 'example.com'],
-    [337, 'key', 'list'],
-    [333, 'account', 'list'],
+    [347, 'hostname', 'list', 'example.com'],
+    [329, 'certificate', 'list'],
+    [350, 'record', 'list', 'example.com'],
+    [335, 'key', 'list'],
+    [332, 'account', 'list'],
   ] as const) {
     const { err } = await runIn(listing, ...args);
     const all = /^loaded (.*)$/m.exec(err)![1]!.split(' ');

@@ -21,7 +21,6 @@ import { requireWriter } from '../guard/access.js';
 import { ownTurn } from '../guard/actor.js';
 import type { Context } from './context.js';
 import { type Draft, type OpenDraft, openDraft } from './draft.js';
-import { runAndCompare } from './dry-run.js';
 import { type SharedEnds, shareEnds, Unfinished } from './ends/shared-ends.js';
 import { temporaryFailure } from './errors.js';
 import { noteStored, Outdated, requireCurrent } from './read-point.js';
@@ -151,7 +150,8 @@ function enqueue<T>(
   });
 }
 
-function runDry<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>> {
+async function runDry<T>(ctx: Context, run: () => Committed<T>): Promise<Committed<T>> {
+  const { runAndCompare } = await import('./dry-run.js');
   return orUnavailable(
     ctx,
     ctx.store.dryRun(() => runAndCompare(ctx, run)),

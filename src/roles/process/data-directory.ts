@@ -5,7 +5,7 @@ import { makeDirectories } from '../../base/directories.js';
 import { messageOf, UserError } from '../../base/errors.js';
 import type { Logger } from '../../base/log.js';
 import { SETTINGS, type Settings } from '../../config/schema.js';
-import { RESTORING } from '../../store/backup-copy.js';
+import { RESTORING } from '../../store/database-file.js';
 import { DATABASE_FILE, openStore } from '../../store/driver.js';
 import { requireSchema } from '../../store/migrate.js';
 import type { DnsListener } from './ipc.js';
