@@ -188,6 +188,12 @@ t.test(
     const kept = ['later', 'works', 'suspended', 'pending', 'added', 'stranger', 'third'];
     for (const name of kept) t.ok(findUserByEmail(store, `${name}@example.org`), name);
     t.equal(countInvitationsSince(store, seq, clock.nowUs() - 24 * 3_600_000_000), 2);
+    const own: { action: { type: string } }[] = (await head('GET', '/user/audit_logs')).result;
+    t.strictSame(
+      own.filter(({ action }) => /^user\./.test(action.type)),
+      [],
+      'whom other accounts invited is not shown',
+    );
     t.match(await stranger('GET', '/memberships'), { status: 200 });
   },
 );
@@ -195,13 +201,17 @@ t.test(
 t.test('who adds somebody does not learn whether they work here already', async (t) => {
   const { head, misfits } = await team(t);
   const answers: unknown[] = [];
+  let { length: noted } = (await head('GET', '/user/audit_logs')).result;
   for (const name of ['stranger', 'nobody']) {
     const email = `${name}@example.org`;
     const added = await head(POST, '~/members', { email, roles: [DNS], status: 'accepted' });
     const again = await head(POST, '~/members', { email, roles: [DNS], status: 'accepted' });
     const renewed = await head(POST, `~/members/${added.result.id}/invitation`);
     const edited = await head(PUT, `~/members/${added.result.id}`, { roles: [{ id: READ_ONLY }] });
-    const text = JSON.stringify([added, again, renewed, edited]).replaceAll(name, 'N');
+    const { result: done } = await head('GET', '/user/audit_logs');
+    const since = done.slice(0, done.length - noted).map((event: { action: object }) => event.action);
+    noted = done.length;
+    const text = JSON.stringify([added, again, renewed, edited, since]).replaceAll(name, 'N');
     answers.push(text.replace(/[0-9a-f]{32}|\d{4}-\d\d-\d\dT[^"]+/g, (value) => (value === DNS ? value : '#')));
   }
   t.equal(answers[0], answers[1]);

@@ -3,7 +3,7 @@ import { toHex } from '../../base/bytes.js';
 import { parseIP, printIP } from '../../base/ip.js';
 import { domainToAscii } from '../../dns/idna.js';
 import { allAccounts } from '../../store/access/accounts.js';
-import { type Condition, matchNothing } from '../../store/condition.js';
+import { type Condition, joinConditions, matchNothing } from '../../store/condition.js';
 import {
   countEvents,
   matchAccountOf,
@@ -111,11 +111,19 @@ export async function listAccountAudit(ctx: Context, accountId: string, query: A
   return selectPage(ctx, [...visibleIn(ctx, accountId), ...conditionsOf(query.filter)], query);
 }
 
-/** Changes by the credential's user, in all accounts. */
+/**
+ * Changes by the credential's user, in all accounts. Whether inviting somebody made or removed other users is for administrators: it
+ * would tell who works here already, and whom other accounts invited.
+ */
 export async function listUserAudit(ctx: Context, query: AuditQuery): Promise<Page<AuditItem>> {
   const id = parseId(ctx.actor.userId);
   const own = id ? matchColumn('actorId', [id]) : matchNothing();
-  return selectPage(ctx, [own, ...inZones(ctx), ...conditionsOf(query.filter)], query);
+  const shown = ctx.actor.superAdministrator ? [] : [notAboutOthers(id)];
+  return selectPage(ctx, [own, ...shown, ...inZones(ctx), ...conditionsOf(query.filter)], query);
+}
+
+function notAboutOthers(user: Uint8Array | undefined): Condition {
+  return joinConditions('any', [matchResource(['user'], true), matchColumn('subject', user ? [user] : [])]);
 }
 
 export interface AuditSlice {
