@@ -133,6 +133,8 @@ class SqliteStore implements Store {
     const atOnce = (): Promise<T> => this.write(() => finished(work(this)));
     if (this.path === IN_MEMORY || this.options.writer) return atOnce();
     while (this.inSteps) await this.untilEnded();
+    // A handle of its own could write where this one cannot any more, or never could.
+    if (this.readonly || !this.database.open) return atOnce();
     this.stepping ??= this.openAnother();
     const run = this.stepping.runInSteps(clock, work).finally(() => {
       this.inSteps = undefined;

@@ -113,6 +113,16 @@ t.test('a handle that is closed between two steps leaves nothing', async (t) => 
   again.close();
 });
 
+t.test('a handle that is closed, or only reads, opens no other one to write', async (t) => {
+  const store = open(t);
+  const directory = join(store.path, '..');
+  const reader = openStore(directory, { readonly: true });
+  store.close();
+  for (const one of [store, reader]) await t.rejects(one.writeInSteps(clock, (writer) => putEach(writer)));
+  t.same(seen(reader), []);
+  reader.close();
+});
+
 t.test('what is logged of it is one write', async (t) => {
   const store = open(t);
   await store.write(() => beginWriteLog(store, 'series'));
