@@ -8,7 +8,7 @@ import { type Clock, SystemClock } from '../base/clock.js';
 import { invariant } from '../base/errors.js';
 import { finished, inSlices, nextSlice } from '../base/slices.js';
 import { preparePath, setPragmas } from './database-file.js';
-import { StoreFull } from './failures.js';
+import { StoreBusy, StoreFull } from './failures.js';
 import type { CapturedWrite, OpenOptions, Store } from './handle/handle.js';
 import { WriteLogger } from './log/write-logger.js';
 import { type WriteRoom, whenFree, withRoom } from './patience.js';
@@ -272,6 +272,8 @@ class SqliteStore implements Store {
   }
 
   private beginWithin(timeoutMs: number = this.busyTimeoutMs): void {
+    // This thread holds the lock: waiting here would keep it from giving it back.
+    if (this.inSteps) throw new StoreBusy('The database is busy: this handle is writing to it in steps.');
     if (timeoutMs === this.busyTimeoutMs) {
       this.begin.run();
     } else {

@@ -86,6 +86,14 @@ t.test('writes of others wait for its end, and follow in their order', async (t)
   t.same([...order].sort(), ['dry run', 'steps', 'steps again', 'write']);
 });
 
+t.test('nobody waits between its steps on the thread that makes them', async (t) => {
+  const store = open(t);
+  const written = store.writeInSteps(clock, (writer) =>
+    putEach(writer, () => t.throws(() => store.capture(() => {}), { message: /in steps/ })),
+  );
+  t.equal(await written, STEPS.length);
+});
+
 t.test('a failure in the last step leaves nothing, and others can write', async (t) => {
   const store = open(t);
   const failing = store.writeInSteps(clock, (writer) =>
