@@ -30,7 +30,9 @@ import { findDnssecZone } from '../../src/store/dnssec/zones.js';
 import { findChange, lastChange } from '../../src/store/log/changes.js';
 import { findIncoming, noteIncoming } from '../../src/store/secondary/incoming.js';
 import { findZone, findZoneByName } from '../../src/store/zones/zones.js';
+import { type FetchOrder, fetchZone } from '../../src/transfer/in/fetch.js';
 import { createIncomingCounts } from '../../src/transfer/in/metrics.js';
+import { createProofRoom } from '../../src/transfer/in/proof-room.js';
 import type { RefreshParts } from '../../src/transfer/in/refresh.js';
 import { wholeZone } from '../../src/transfer/out/content.js';
 import { fileKeys } from '../../src/vault/master-key.js';
@@ -331,6 +333,29 @@ t.test('whatever a primary does wrong, the stored version stays and the reason i
   );
   const left = ctx.store.prepareTuples<[], [number]>("SELECT count(*) FROM record_sets WHERE state = 'staged'").get();
   t.same(left, [0], 'no set of records is left over');
+});
+
+t.test('the signatures of a transfer take room that all share, until it ends', async (t) => {
+  const { ctx, parts, primary, seq } = await start(t);
+  const { clock, random, egress } = parts.base;
+  const context = { clock, random, egress, signal: new AbortController().signal };
+  const own = { address: '127.0.0.1', port: primary.port, by: 'operator', key: undefined, tls: undefined } as const;
+  const noted = (): never => t.fail('nothing is stored') as never;
+  const order: FetchOrder = { zone: findZone(ctx.store, seq)!, primary: own, from: undefined, stored: null, noted };
+  primary.script.transfer = whole(20, [...BASE, ...Array.from({ length: 40 }, () => RRSIG)]);
+  const room = createProofRoom(100);
+  const dropped: string[] = [];
+  const enter = (name: string) => room.enter(order.zone.account + 1, () => dropped.push(name));
+
+  enter('other').add(61);
+  await t.rejects(fetchZone(ctx, context, order, room), /signatures cannot be used/, 'it has all of them');
+  t.same(dropped, ['other'], 'because the account that had most has lost its room');
+  const verified = enter('verified');
+  verified.add(61);
+  verified.settle();
+  await t.rejects(fetchZone(ctx, context, order, room), /more than 100 signatures and proofs at once/);
+  enter('later').add(39);
+  t.same(dropped, ['other'], 'what has ended takes no room');
 });
 
 t.test('differences that do not fit are settled by the whole zone at once', async (t) => {

@@ -14,7 +14,7 @@ import type { IncomingChange } from '../../store/secondary/incoming.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { TransferFailed } from './failure.js';
 import { type PrimaryContext, transferQuery } from './primary.js';
-import { createProofRoom } from './proof-room.js';
+import { createProofRoom, type ProofRoom } from './proof-room.js';
 import { createTransferReader, type Soa, type TransferEnd } from './reading.js';
 import { type Primary, transferMessages } from './stream.js';
 
@@ -36,28 +36,33 @@ export interface Fetched {
   readonly records: number;
 }
 
-/** Throws {@link TransferFailed}; the stored version is then as it was. */
-export async function fetchZone(ctx: Context, context: PrimaryContext, order: FetchOrder): Promise<Fetched> {
-  if (!order.from) return fetchOnce(ctx, context, order);
+/** Throws {@link TransferFailed}; the stored version is then as it was. `room`: for the proofs of all transfers under way. */
+export async function fetchZone(
+  ctx: Context,
+  context: PrimaryContext,
+  order: FetchOrder,
+  room: ProofRoom = ROOM,
+): Promise<Fetched> {
+  if (!order.from) return fetchOnce(ctx, context, order, room);
   try {
-    return await fetchOnce(ctx, context, order);
+    return await fetchOnce(ctx, context, order, room);
   } catch (error) {
     if (!(error instanceof TransferFailed) || !ENDS_DIFFERENCES.has(error.fault)) throw error;
     ctx.log.info(
       { zone: order.zone.name, reason: error.message },
       'differences could not be used; the whole zone is transferred',
     );
-    return fetchOnce(ctx, context, { ...order, from: undefined });
+    return fetchOnce(ctx, context, { ...order, from: undefined }, room);
   }
 }
 
 /** Whatever is doubtful about differences is settled by the whole zone. */
 const ENDS_DIFFERENCES: ReadonlySet<string> = new Set(['unfit', 'lying', 'refused', 'limit']);
 
-async function fetchOnce(ctx: Context, context: PrimaryContext, order: FetchOrder): Promise<Fetched> {
+async function fetchOnce(ctx: Context, context: PrimaryContext, order: FetchOrder, room: ProofRoom): Promise<Fetched> {
   const { zone, from } = order;
   const reader = createTransferReader(zone.apex, from?.serial);
-  const collection = createCollection(ctx, zone);
+  const collection = createCollection(ctx, zone, room);
   try {
     const query = transferQuery(context.random, zone.apex, from);
     for await (const { message, isCovered } of transferMessages(context, order.primary, query)) {
@@ -128,11 +133,12 @@ interface Collection {
 /** They are verified together, in memory. */
 const MOST_PROOFS = 1_000_000;
 /** The same of all transfers under way. */
-const room = createProofRoom(2_000_000);
+const ROOM = createProofRoom(2_000_000);
 /** Rows that are stored together. */
 const ROWS_AT_ONCE = 2000;
 
-function createCollection(ctx: Context, { apex, account, record_count: stored }: ZoneRow): Collection {
+function createCollection(ctx: Context, zone: ZoneRow, room: ProofRoom): Collection {
+  const { apex, account, record_count: stored } = zone;
   const { limits } = ctx.settings;
   const maker = createRowMaker({ apex, limits, proxied: false, oneIsAutomatic: false });
   const { used = 0, most: ofAccount = Number.POSITIVE_INFINITY } = quotaOf(ctx.store, account, 'records');
