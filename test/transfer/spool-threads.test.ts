@@ -58,4 +58,5 @@ t.test('an account that has all threads keeps nobody else waiting', async (t) =>
   const last = read(102, OTHER);
   await threads.close();
   t.ok(last.isDone, 'at the end nobody waits');
+  t.equal(opened.length, 5, 'and no further thread begins');
 });
