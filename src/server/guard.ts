@@ -1,4 +1,7 @@
-/** The wrapper of the engine for every transport: it counts, and it answers SERVFAIL when the engine throws. Those who answer later are wrapped, too. */
+/**
+ * The wrapper of the engine for every transport: it counts, and it answers SERVFAIL when the engine throws. Those who answer later are
+ * wrapped, too.
+ */
 import { type Answer, type AnswerDeferred, DEFERRED, type DeferredResult } from '../answer/transport.js';
 import { Rcode } from '../dns/codes.js';
 import { Count, type CountBlock, countQuery, countResponse } from './counters.js';
