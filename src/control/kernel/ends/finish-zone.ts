@@ -26,8 +26,8 @@ import { differenceOf, ownersAfter, servedAfter, soaDifference, type TouchedZone
 import type { ZoneOutcome } from '../zone-outcome.js';
 
 /**
- * Step by step. `now`: microseconds since 1970. `isCounted`: the zone's row has the count and the version already, and the caller logs the edits
- * (shared-ends.ts).
+ * Step by step. `now`: microseconds since 1970. `isCounted`: the zone's row has the count and the version already, and the caller logs
+ * the edits (shared-ends.ts).
  */
 export function* finishZone(
   ctx: Context,
