@@ -1,7 +1,7 @@
 /**
  * The one way of every large change. It is planned outside of any write, in slices between which others get their turn, what it needs
- * is stored aside, and one short write switches to it, in slices, too, if it is not so short. If the zone has moved on meanwhile, it is planned again; a zone that changes all
- * the time gets it in one long write in the end.
+ * is stored aside, and one write switches to it, which is short or in slices, too. If the zone has moved on meanwhile, it is planned
+ * again; a zone that changes all the time gets it in one long write in the end.
  */
 import { AppError } from '../../base/errors.js';
 import { nextSlice } from '../../base/slices.js';
