@@ -1,6 +1,6 @@
 /** DNS over TCP: framing, half-close, back-pressure, limits and transfers (RFC 7766). */
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { type Answer, Transport } from '../../src/answer/transport.js';
 import { SystemClock, sleep } from '../../src/base/clock.js';
@@ -122,6 +122,33 @@ t.test('a client with many connections lets another have its turn before all of 
   t.equal(unframe(await other.receive(frame(makeQuery(0xff00, 'other.zone.test', A)).length)).length, 1);
   t.ok(before < 2000, 'some turns of a connection, not forty');
   for (const client of clients) await client.receive(sent.length);
+});
+
+t.test('connections that end while they wait are not answered, and keep no place', async (t) => {
+  let answered = 0;
+  const sockets: Socket[] = [];
+  const engine: Answer = (...query) => {
+    answered++;
+    // One has had a turn, and others wait.
+    if (answered === 129) for (const socket of sockets) socket.destroy();
+    return standInAnswer(...query);
+  };
+  const { port, connections } = await serve(t, {}, undefined, engine);
+  const accept = connections.accept.bind(connections);
+  connections.accept = (socket, transport) => {
+    sockets.push(socket);
+    accept(socket, transport);
+  };
+  const clients = await Promise.all(Array.from({ length: 20 }, () => open(t, port)));
+  await until(() => connections.size === 20, 'all are accepted');
+  const sent = Buffer.concat(Array.from({ length: 1000 }, (_, id) => frame(makeQuery(id, `name${id}.zone.test`, A))));
+  for (const { socket } of clients) socket.write(sent);
+  await until(() => connections.size === 0, 'all have ended');
+  const query = frame(makeQuery(1, 'other.zone.test', A));
+  const other = await open(t, port);
+  other.socket.write(query);
+  t.equal(unframe(await other.receive(query.length)).length, 1, 'the same client is answered again');
+  t.ok(answered < 300, `${answered} of 20,000 were answered`);
 });
 
 t.test('what another part answers takes more of a turn', async (t) => {
