@@ -37,6 +37,19 @@ export function hasRoomFor(own: number, held: number, { places, beyond = 0 }: Om
   return held < places + (own === 0 ? beyond : 0);
 }
 
+/**
+ * Whether there is room for one more of somebody who has `own` of `all`. Of `inAll`, one may have half of what the others leave, at most
+ * `of`, so that something is left for whoever comes; the first of each goes beyond what all share, up to as many once more.
+ */
+export function hasShareFor(
+  own: number,
+  all: number,
+  { of, inAll }: { readonly of: number; readonly inAll: number },
+): boolean {
+  const most = Math.min(of, (inAll - (all - own)) / 2);
+  return (own === 0 || own < most) && hasRoomFor(own, all, { places: inAll, beyond: inAll });
+}
+
 /** A place that is held by one who can do without it. */
 export class Held implements InRow<Held> {
   row: Row<Held> | undefined;

@@ -5,7 +5,7 @@ import { type Monitor, monitorOfMembers } from '../balancing/monitor.js';
 import { type Pool, poolOf } from '../balancing/pool.js';
 import { toHex } from '../base/bytes.js';
 import { type Clock, steadyMs } from '../base/clock.js';
-import { hasRoomFor } from '../base/turn-classes.js';
+import { hasShareFor } from '../base/turn-classes.js';
 import type { PoolRow } from '../store/balancing/pools.js';
 import { targetOf } from './plan.js';
 import { type PoolReport, popReport } from './pool-report.js';
@@ -36,7 +36,6 @@ export interface PreviewOptions {
 /** How long one is kept, milliseconds. */
 const KEPT_MS = 600_000;
 const MOST_OF_ACCOUNT = 20;
-/** Of what the others leave, an account may use half, and the first of each goes beyond what all share. */
 const MOST = 1000;
 /** Targets of one preview. */
 const MOST_TARGETS = 1000;
@@ -59,7 +58,7 @@ export function createPreviews({ clock, once, node }: PreviewOptions): Previews 
     begin(previewId, account, rows, members) {
       forgetOld();
       const own = [...kept.values()].filter((one) => one.account === account).length;
-      if (!hasRoomOf(own, kept.size)) return undefined;
+      if (!hasShareFor(own, kept.size, { of: MOST_OF_ACCOUNT, inAll: MOST })) return undefined;
       const monitor = monitorOfMembers(previewId, members);
       const pools = rows.map(poolOf);
       const reports = Object.fromEntries(pools.map(({ id }) => [id, { pool_id: id, pop_health: {} }]));
@@ -74,12 +73,6 @@ export function createPreviews({ clock, once, node }: PreviewOptions): Previews 
       return found?.account === account ? found.reports : undefined;
     },
   };
-}
-
-/** Whether there is room for one more of an account that has `own` of `all`. */
-function hasRoomOf(own: number, all: number): boolean {
-  const most = Math.min(MOST_OF_ACCOUNT, (MOST - (all - own)) / 2);
-  return (own === 0 || own < most) && hasRoomFor(own, all, { places: MOST, beyond: MOST });
 }
 
 interface Asked extends Pick<PreviewOptions, 'once' | 'node'> {

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
-import { hasRoomFor } from '../base/turn-classes.js';
+import { hasShareFor } from '../base/turn-classes.js';
 
 export interface LetterLimits {
   /** Messages to one address. */
@@ -45,14 +45,14 @@ export function createLetters(clock: Clock, log: Logger, limits: LetterLimits): 
       const atUs = clock.steadyUs();
       while (sent.length > 0 && sent[0]!.atUs <= atUs - HOUR_US) sent.shift();
       const own = sent.filter((one) => one.of === of).length;
-      const hasRoom = hasRoomOf(own, sent.length, limits);
+      const hasRoom = hasShareFor(own, sent.length, limits);
       if (!hasRoom || sent.filter((one) => one.to === to).length >= limits.to) return false;
       sent.push({ to, of, atUs });
       return true;
     },
     later(of, work) {
       const queue = queues.get(of);
-      if (!hasRoomOf(queue?.length ?? 0, waiting, limits)) return;
+      if (!hasShareFor(queue?.length ?? 0, waiting, limits)) return;
       waiting++;
       if (queue) {
         queue.push(work);
@@ -67,10 +67,4 @@ export function createLetters(clock: Clock, log: Logger, limits: LetterLimits): 
     },
     idle: async () => void (await Promise.all(sending)),
   };
-}
-
-/** Whether there is room for one more of somebody who has `own` of `all`. */
-function hasRoomOf(own: number, all: number, { of, inAll }: LetterLimits): boolean {
-  const most = Math.min(of, (inAll - (all - own)) / 2);
-  return (own === 0 || own < most) && hasRoomFor(own, all, { places: inAll, beyond: inAll });
 }
