@@ -141,9 +141,9 @@ export function isProvenHostname(store: Store, { state, proof_zone: seq }: Hostn
 }
 
 /**
- * Whether a zone is answered in DNS. One that is not proven is answered only while nothing of another account speaks against
- * it: a delegation in a proven zone above is a proof, and has no effect before it was found. A proven one is; below a proven
- * zone of another account only if that one delegates it. `pool`: the name servers of the installation.
+ * Whether a zone is answered in DNS. A proven zone is; below a proven zone of another account, it is only if that one delegates
+ * it. A zone that is not proven is answered only while no claim of another account speaks against it. A delegation in a proven
+ * zone of another account changes that only once it was found as a proof. `pool`: the name servers of the installation.
  */
 export function mayAnswer(store: Store, zone: ZoneClaim, pool: readonly string[]): boolean {
   if (zone.type !== 'full' && zone.type !== 'secondary') return false;
