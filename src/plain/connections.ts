@@ -110,6 +110,8 @@ class PlainConnection {
   private isReading = false;
   /** Others have their turn. */
   private isYielding = false;
+  /** Nothing is read from the socket. */
+  private isHeld = false;
   private isOver = false;
   /** The client sends nothing more. */
   private hasEnded = false;
@@ -189,7 +191,7 @@ class PlainConnection {
 
   private wait(octets: Buffer): void {
     this.waiting = kept(octets);
-    if (octets.length > MOST_WAITING) this.socket.pause();
+    if (octets.length > MOST_WAITING) this.hold();
   }
 
   /** Answers requests until one cannot be answered at once. */
@@ -221,7 +223,7 @@ class PlainConnection {
   private yieldTurn(octets: Buffer): void {
     this.waiting = kept(octets);
     this.isYielding = true;
-    this.socket.pause();
+    this.hold();
     setImmediate(() => {
       this.isYielding = false;
       if (!this.isOver) this.goOn();
@@ -255,7 +257,15 @@ class PlainConnection {
     this.waiting = undefined;
     if (waiting) this.read(waiting);
     else if (this.hasEnded) this.end();
-    if (!this.isOver && !this.current && !this.isYielding) this.socket.resume();
+    if (!this.isHeld || this.isOver || this.current || this.isYielding) return;
+    this.isHeld = false;
+    this.socket.resume();
+  }
+
+  /** Nothing more is read until it goes on. */
+  private hold(): void {
+    this.isHeld = true;
+    this.socket.pause();
   }
 
   /** Nothing more is answered. */

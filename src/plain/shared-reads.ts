@@ -5,7 +5,19 @@
  */
 import type { Socket } from 'node:net';
 
-const RECEIVED = Buffer.allocUnsafeSlow(65_536);
+/** Memory that many sockets are read into, one after another. */
+export class ReadMemory {
+  readonly octets: Buffer = Buffer.allocUnsafeSlow(65_536);
+  private last = this.octets;
+
+  /** What was read last. Often it is as long as what was read before: to make a view takes longer than to see that. */
+  first(length: number): Buffer {
+    if (this.last.length !== length) this.last = this.octets.subarray(0, length);
+    return this.last;
+  }
+}
+
+const RECEIVED = new ReadMemory();
 
 interface Parts {
   readonly buffer: symbol;
@@ -36,13 +48,13 @@ export function shareReads(socket: Socket, take: (octets: Buffer) => boolean): b
   const { _handle: handle } = socket as Reading;
   const parts = partsOf(socket);
   if (!parts || !handle?.useUserBuffer) return false;
-  handle.useUserBuffer(RECEIVED);
-  const callback = (length: number): boolean => take(RECEIVED.subarray(0, length));
-  Object.assign(socket, { [parts.buffer]: RECEIVED, [parts.callback]: callback });
+  handle.useUserBuffer(RECEIVED.octets);
+  const callback = (length: number): boolean => take(RECEIVED.first(length));
+  Object.assign(socket, { [parts.buffer]: RECEIVED.octets, [parts.callback]: callback });
   return true;
 }
 
 /** The same octets, in memory that others do not write to. */
 export function kept(octets: Buffer): Buffer {
-  return octets.buffer === RECEIVED.buffer ? Buffer.from(octets) : octets;
+  return octets.buffer === RECEIVED.octets.buffer ? Buffer.from(octets) : octets;
 }

@@ -61,7 +61,8 @@ export function writeAtOnce(socket: Socket, octets: Buffer): boolean {
 }
 
 function canWrite(handle: Partial<Handle> | null | undefined): handle is Handle {
-  return handle?.writeBuffer !== undefined && handle.writeQueueSize !== undefined;
+  // To read the size is a call of its own, each time.
+  return handle?.writeBuffer !== undefined && 'writeQueueSize' in handle;
 }
 
 function writeAsAlways(socket: Socket, octets: Buffer): boolean {

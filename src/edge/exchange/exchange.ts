@@ -118,8 +118,7 @@ const known = new WeakMap<HeaderList, HeaderFields>();
 
 /** Header fields by name, as the functions of http/ expect them. */
 export function headerFields(headers: HeaderList): HeaderFields {
-  const isFrozen = Object.isFrozen(headers);
-  const before = isFrozen ? known.get(headers) : undefined;
+  const before = known.get(headers);
   if (before) return before;
   const fields: Record<string, string | string[]> = Object.create(null);
   for (let i = 0; i < headers.length; i += 2) {
@@ -130,7 +129,7 @@ export function headerFields(headers: HeaderList): HeaderFields {
     else if (typeof earlier === 'string') fields[name] = [earlier, value];
     else earlier.push(value);
   }
-  if (isFrozen) known.set(headers, fields);
+  if (Object.isFrozen(headers)) known.set(headers, fields);
   return fields;
 }
 

@@ -73,7 +73,10 @@ export function createStalls(clock: Clock, acknowledged?: Acknowledged): Stalls 
       if (watched.has(sending)) return;
       watched.set(sending, { least, taken: takenBy(sending.taker, acknowledged), sinceMs: steadyMs(clock) });
     },
-    forget: (sending) => void watched.delete(sending),
+    forget(sending) {
+      // Nearly always: not even an object has to be found out about.
+      if (watched.size > 0) watched.delete(sending);
+    },
     cuts: () => cuts,
     close: cancel,
   };

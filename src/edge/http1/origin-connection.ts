@@ -2,6 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { printFieldLines } from '../../plain/field-lines.js';
+import { ReadMemory } from '../../plain/shared-reads.js';
 import { writeJoined } from '../../plain/write-joined.js';
 import type { OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
 import { ORIGIN_CLOSED, ORIGIN_CONNECT_TIMEOUT, ORIGIN_RESPONSE_TIMEOUT } from '../exchange/origin-failure.js';
@@ -20,7 +21,7 @@ export interface OriginTimeLimits {
  * What a connection has received is read here, from one buffer for all of them: memory of its own for each piece would cost
  * more than reading it.
  */
-const RECEIVED = Buffer.allocUnsafeSlow(65_536);
+const RECEIVED = new ReadMemory();
 
 /** A connection is not used so shortly before the origin would close it, milliseconds. */
 const KEEP_ALIVE_SLACK_MS = 1000;
@@ -130,7 +131,7 @@ export class OriginConnection {
   ) {
     this.keepAliveMs = options.keepAliveMs;
     this.sinceMs = steadyMs(options.clock);
-    const onread = { buffer: RECEIVED, callback: (length: number) => this.read(RECEIVED.subarray(0, length)) };
+    const onread = { buffer: RECEIVED.octets, callback: (length: number) => this.read(RECEIVED.first(length)) };
     const socket = connect({ host: address, port, noDelay: true, onread });
     this.socket = socket;
     socket.on('connect', () => {

@@ -115,12 +115,17 @@ class ConnectionPool implements PlainOrigins {
   }
 
   private take({ idle }: Endpoint): OriginConnection | undefined {
-    // One that rests no longer is ready at once.
-    let at = idle.findLastIndex(({ isResting, isOver }) => !isResting && !isOver);
-    if (at < 0) at = idle.findLastIndex(({ isOver }) => !isOver);
-    if (at < 0) return undefined;
+    let found = -1;
+    for (let at = idle.length - 1; at >= 0; at--) {
+      const { isResting } = idle[at]!;
+      if ((isResting && found >= 0) || idle[at]!.isOver) continue;
+      found = at;
+      // One that rests no longer is ready at once.
+      if (!isResting) break;
+    }
+    if (found < 0) return undefined;
     this.idleCount--;
-    return idle.splice(at, 1)[0];
+    return found === idle.length - 1 ? idle.pop() : idle.splice(found, 1)[0];
   }
 
   private closed(endpoint: Endpoint, connection: OriginConnection, unsent: ConnectionExchange | undefined): void {

@@ -375,12 +375,19 @@ const TOO_MANY = failureOf('overloaded', 'too many requests for hosts of this ac
 /** Of a connection that a fault has ended. */
 const ENDED: Sending = { drained() {}, closed() {} };
 
+/** The numbers of an octet. */
+const HEXADECIMAL = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padStart(2, '0'));
+
 /** Sixteen hexadecimal digits: a random prefix of this process, then a counter. */
 function rays(random: Random): () => string {
   const start = Buffer.from(random.bytes(4)).toString('hex');
   let count = Buffer.from(random.bytes(4)).readUInt32BE();
+  let most = '';
   return () => {
     count = (count + 1) >>> 0;
-    return start + count.toString(16).padStart(8, '0');
+    const last = count & 0xff;
+    // The others stay the same for as many requests.
+    if (last === 0 || most === '') most = start + (count >>> 8).toString(16).padStart(6, '0');
+    return most + HEXADECIMAL[last];
   };
 }

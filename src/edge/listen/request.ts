@@ -65,9 +65,9 @@ interface PlainFields {
 const known = new WeakMap<HeaderList, PlainFields>();
 
 function plainFields(rawHeaders: HeaderList): PlainFields {
-  const isFrozen = Object.isFrozen(rawHeaders);
-  const before = isFrozen ? known.get(rawHeaders) : undefined;
+  const before = known.get(rawHeaders);
   if (before) return before;
+  const isFrozen = Object.isFrozen(rawHeaders);
   const headers = endToEndHeaders(rawHeaders);
   const accepted = negotiate(headers);
   const fields = { directed: hostOf(rawHeaders), headers: isFrozen ? Object.freeze(headers) : headers, accepted };
@@ -141,9 +141,9 @@ interface Http2Fields {
 const knownOfHttp2 = new WeakMap<HeaderList, Http2Fields>();
 
 function http2FieldsOf(fields: HeaderList): Http2Fields {
-  const isFrozen = Object.isFrozen(fields);
-  const before = isFrozen ? knownOfHttp2.get(fields) : undefined;
+  const before = knownOfHttp2.get(fields);
   if (before) return before;
+  const isFrozen = Object.isFrozen(fields);
   const headers = endToEndHeaders(withoutLength(joinedCookies(fields)));
   const accepted = negotiate(headers);
   const read = { hosts: valuesOf(fields, 'host'), headers: isFrozen ? Object.freeze(headers) : headers, accepted };

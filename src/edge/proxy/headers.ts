@@ -91,10 +91,13 @@ interface Shared extends HeaderRules, Pick<EdgeRequest, 'authority' | 'client' |
 const known = new WeakMap<HeaderList, Shared>();
 
 export function originHeaders(request: EdgeRequest, rules: HeaderRules): OriginHeaders {
-  const more = ['cf-ray', request.ray];
-  if (request.body || !Object.isFrozen(request.headers)) return { headers: sharedHeaders(request, rules), more };
+  return { headers: headersForAll(request, rules), more: ['cf-ray', request.ray] };
+}
+
+/** Those of {@link originHeaders} that are not of one request alone. */
+export function headersForAll(request: EdgeRequest, rules: HeaderRules): HeaderList {
+  const last = request.body ? undefined : known.get(request.headers);
   const { authority, client, scheme } = request;
-  const last = known.get(request.headers);
   const { loopId, keepsUnderscores } = rules;
   if (
     last?.authority === authority &&
@@ -103,11 +106,13 @@ export function originHeaders(request: EdgeRequest, rules: HeaderRules): OriginH
     last.loopId === loopId &&
     last.keepsUnderscores === keepsUnderscores
   ) {
-    return { headers: last.headers, more };
+    return last.headers;
   }
-  const headers = Object.freeze(sharedHeaders(request, rules));
+  const headers = sharedHeaders(request, rules);
+  if (request.body || !Object.isFrozen(request.headers)) return headers;
+  Object.freeze(headers);
   known.set(request.headers, { authority, client, scheme, loopId, keepsUnderscores, headers });
-  return { headers, more };
+  return headers;
 }
 
 function sharedHeaders(request: EdgeRequest, rules: HeaderRules): string[] {

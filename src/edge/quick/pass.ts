@@ -22,7 +22,7 @@ import { type ConnectionExchange, Exchange, PausableExchange, type Reader } from
 import type { ClientStream } from '../http2/client-stream.js';
 import type { ClientSide } from '../listen/front.js';
 import { type BegunExchange, createRestStage, type FromOriginOptions, nextEndpoint } from '../proxy/from-origin.js';
-import { originHeaders } from '../proxy/headers.js';
+import { headersForAll } from '../proxy/headers.js';
 import { refusal } from '../proxy/origin-places.js';
 import type { OriginPlan } from '../proxy/origin-plan.js';
 import { ReadAhead } from '../proxy/read-ahead.js';
@@ -58,9 +58,12 @@ const printed = new WeakMap<HeaderList, Part>();
 
 /** What stands between the target and the ray of a request to an origin. */
 function afterTarget(headers: HeaderList): Part {
-  if (!Object.isFrozen(headers)) return linesAfterTarget(headers);
-  let part = printed.get(headers);
-  if (!part) printed.set(headers, (part = Buffer.from(linesAfterTarget(headers), 'latin1')));
+  const before = printed.get(headers);
+  if (before) return before;
+  const lines = linesAfterTarget(headers);
+  if (!Object.isFrozen(headers)) return lines;
+  const part = Buffer.from(lines, 'latin1');
+  printed.set(headers, part);
   return part;
 }
 
@@ -165,7 +168,7 @@ class QuickExchange
 
   writeTo(socket: Socket): void {
     const { request } = this.passing;
-    const { headers } = originHeaders(request, this.options.origins.rules);
+    const headers = headersForAll(request, this.options.origins.rules);
     writeJoined(socket, [METHOD, request.target, afterTarget(headers), request.ray, AFTER_RAY], undefined);
   }
 

@@ -21,9 +21,7 @@ const LONGEST_FIRST_LINE = 128;
 /** Room for the fields that the edge adds. */
 const MOST_ADDED = 1024;
 
-const CLOSE = Buffer.from('\r\nConnection: close');
-const KEEP = Buffer.from('\r\nConnection: keep-alive\r\nKeep-Alive: ');
-const HEAD_END = Buffer.from('\r\n\r\n');
+const CLOSE = Buffer.from('\r\nConnection: close\r\n\r\n');
 
 /** Where heads and bodies are put together. */
 export const composed = new Composed(ROOM);
@@ -34,6 +32,8 @@ class ResponseHead {
   /** Where it stands in {@link composed}. */
   from = 0;
   to = 0;
+  /** Printed once, because it is the same for all. */
+  private kept = { keepAlive: '', octets: CLOSE };
 
   /** Returns where the head ends; 0 if it is not complete, or if the response must not be passed on as it is. */
   read(octets: Buffer, compresses: boolean): number {
@@ -42,9 +42,9 @@ class ResponseHead {
     composed.begin(octets.length + octets.length / 4 + LONGEST_FIRST_LINE + MOST_ADDED);
     const end = head.read(octets, composed.octets, LONGEST_FIRST_LINE);
     if (end === 0) return 0;
-    const { directives, length, type, isFixed } = head;
+    const { directives, length, isFixed } = head;
     if (directives !== '' && allowsSharedCaches(readCacheControl(directives))) return 0;
-    return compresses && !isFixed && length > LEAST_OCTETS && isWorthIt(type) ? 0 : end;
+    return compresses && !isFixed && length > LEAST_OCTETS && isWorthIt(head.typeIn(composed.octets)) ? 0 : end;
   }
 
   /** After {@link read}: adds what stands around the fields. */
@@ -57,9 +57,16 @@ class ResponseHead {
     let at = putPart(octets, added, LONGEST_FIRST_LINE + printed);
     at = putPart(octets, ray, at);
     if (!hasDate) at = putPart(octets, `\r\nDate: ${currentDate(nowMs())}`, at);
-    at = putPart(octets, isLast ? CLOSE : KEEP, at);
-    if (!isLast) at = putPart(octets, keepAlive, at);
-    this.to = putPart(octets, HEAD_END, at);
+    this.to = putPart(octets, isLast ? CLOSE : this.keep(keepAlive), at);
+  }
+
+  /** What tells clients that their connection stays open. */
+  private keep(keepAlive: string): Buffer {
+    if (this.kept.keepAlive !== keepAlive) {
+      const octets = Buffer.from(`\r\nConnection: keep-alive\r\nKeep-Alive: ${keepAlive}\r\n\r\n`, 'latin1');
+      this.kept = { keepAlive, octets };
+    }
+    return this.kept.octets;
   }
 
   /** Likewise, the whole block of HTTP/2. */

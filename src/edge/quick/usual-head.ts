@@ -14,6 +14,8 @@ import { HOP_BY_HOP } from '../proxy/headers.js';
 
 const [CR, LF, COLON, SPACE, TAB, ZERO] = [13, 10, 58, 32, 9, 48];
 const VERSION = Buffer.from('HTTP/1.1 ');
+const KEEPS_ALIVE = Buffer.from('keep-alive');
+const CLOSES = Buffer.from('close');
 
 /** What becomes of a field. `STRANGE`: only the general way knows. `FIXED`: it is of a body that is encoded, or a part. */
 const [KEPT, DROPPED, STRANGE, LENGTH, TYPE] = [0, 1, 2, 3, 4];
@@ -54,8 +56,10 @@ export class UsualHead {
   isLast = false;
   keepAliveS: number | undefined;
   /** As the origin sent them; empty if there is none. */
-  type = '';
   directives = '';
+  /** Where its type stands in what was printed: nobody asks for that of most. */
+  private typeFrom = 0;
+  private typeTo = 0;
 
   /**
    * Prints fields into `out` from `at` on, which has room for them. Returns where the head ends in `octets`; 0 if it is not a usual
@@ -95,14 +99,20 @@ export class UsualHead {
     }
   }
 
+  /** What `Content-Type` says, as the origin sent it; empty if there is none. `out`: as in {@link read}. */
+  typeIn(out: Buffer): string {
+    return out.toString('latin1', this.typeFrom, this.typeTo);
+  }
+
   private clear(): void {
     this.length = -1;
     this.hasDate = false;
     this.isFixed = false;
     this.isLast = false;
     this.keepAliveS = undefined;
-    this.type = '';
     this.directives = '';
+    this.typeFrom = 0;
+    this.typeTo = 0;
   }
 
   /** Returns where the first field begins; 0 for a status line that is not usual. */
@@ -129,8 +139,9 @@ export class UsualHead {
       case LENGTH:
         return this.noteLength(out, from, to);
       case TYPE:
-        if (this.type !== '') return false;
-        this.type = out.toString('latin1', from, to);
+        if (this.typeTo > this.typeFrom) return false;
+        this.typeFrom = from;
+        this.typeTo = to;
         return true;
       case FIXED:
         return (this.isFixed = true);
@@ -139,11 +150,10 @@ export class UsualHead {
       case DIRECTIVES:
         this.directives += `${out.toString('latin1', from, to)},`;
         return true;
-      case CONNECTION: {
-        const option = out.toString('latin1', from, to).toLowerCase();
-        this.isLast ||= option === 'close';
-        return option === 'close' || option === 'keep-alive';
-      }
+      case CONNECTION:
+        if (isText(out, from, to, KEEPS_ALIVE)) return true;
+        if (!isText(out, from, to, CLOSES)) return false;
+        return (this.isLast = true);
       case KEEP_ALIVE:
         this.keepAliveS ??= keepAliveSeconds(out.toString('latin1', from, to));
         return true;
@@ -163,6 +173,13 @@ export class UsualHead {
     this.length = length;
     return true;
   }
+}
+
+/** Whether a text in lower case stands in `out`, in whatever case. */
+function isText(out: Buffer, from: number, to: number, text: Buffer): boolean {
+  if (to - from !== text.length) return false;
+  for (let i = 0; i < text.length; i++) if (LOWER[out[from + i]!] !== text[i]) return false;
+  return true;
 }
 
 /** Of the name in lower case that stands in `out`. */

@@ -39,13 +39,24 @@ function readGenerally(text: string): Read | undefined {
   return read && { ...read, isReusable: reader.isReusable, keepAliveS: reader.keepAliveS };
 }
 
-function readHere(text: string): (Read & { readonly end: number; readonly head: UsualHead }) | undefined {
+function readHere(
+  text: string,
+): (Read & { readonly end: number; readonly head: UsualHead; readonly type: string }) | undefined {
   const head = new UsualHead();
   const out = Buffer.alloc(131_072);
   const end = head.read(Buffer.from(text, 'latin1'), out, 10);
   if (end === 0) return undefined;
   const { status, keepAliveS, isLast, printed } = head;
-  return { status, keepAliveS, isReusable: !isLast, printed: out.toString('latin1', 10, 10 + printed), end, head };
+  const type = head.typeIn(out);
+  return {
+    status,
+    keepAliveS,
+    isReusable: !isLast,
+    printed: out.toString('latin1', 10, 10 + printed),
+    end,
+    head,
+    type,
+  };
 }
 
 const USUAL =
@@ -62,7 +73,8 @@ t.test('what it reads in a usual head', async (t) => {
     { status: read.status, reusable: read.isReusable, keepAliveS: read.keepAliveS },
     { status: 200, reusable: true, keepAliveS: 7 },
   );
-  const { length, hasDate, isFixed, type, directives } = read.head;
+  const { length, hasDate, isFixed, directives } = read.head;
+  const { type } = read;
   t.strictSame(
     { length, hasDate, isFixed, type, directives },
     { length: 5, hasDate: true, isFixed: false, type: 'text/html', directives: 'private,max-age=1,' },
@@ -138,7 +150,7 @@ t.test('whatever it reads, the general way reads likewise', async (t) => {
     const here = readHere(text);
     if (!here) return;
     both++;
-    const { end, head, ...read } = here;
+    const { end, head, type, ...read } = here;
     if (!text.slice(end).startsWith('ok') && head.length === 2) return;
     t.strictSame(
       { ...read, keepAliveS: 0 },
