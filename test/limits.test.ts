@@ -101,8 +101,10 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['connections that wait until', '4,096', 'base/connections/backlog.ts', 'BACKLOG = 4096'],
   ['one HTTP connection in a turn', '32, 256', 'base/connections/small-pieces.ts', 'PIECES_A_TURN = 256'],
   ['HTTP requests of all connections', '20,000', 'base/connections/in-turns.ts', 'MOST_WAITING = 20_000'],
-  ['queries over TCP and TLS in a turn', '128', 'server/streams/stream-turns.ts', 'FRAMES_A_TURN = 128'],
-  ['queries over TCP and TLS in a turn', '256', 'server/streams/stream-turns.ts', 'FRAMES_A_ROUND = 256'],
+  ['queries over TCP and TLS in a turn', '128', 'server/turns/answer-turns.ts', 'FRAMES_A_TURN = 128'],
+  ['queries over TCP and TLS in a turn', '256', 'server/turns/answer-turns.ts', 'FRAMES_A_ROUND = 256'],
+  ['DNS over HTTPS: requests', '1,000', 'server/https-connections.ts', 'requestsPerClient: 1000,\n  requests: 10_000'],
+  ['NOTIFY, UPDATE, signed queries', '500', 'server/turns/deferred-places.ts', 'of: 500, inAll: 1000'],
   [
     'DNS over TCP and TLS',
     '1,000, 100',
@@ -184,7 +186,9 @@ const COUNTED: Readonly<Record<string, readonly string[] | string>> = {
   'transfer/out/places.ts': ['transfers'],
   'transfer/update/admission.ts': ['updates'],
   'warnings/policies.ts': 'an order of work in one turn',
-  'server/streams/stream-turns.ts': 'connections wait for some frames of each client, not for what others hold',
+  'server/https-connections.ts': 'nobody waits: refused',
+  'server/turns/deferred-places.ts': 'what is dropped counts as not answered',
+  'server/turns/answer-turns.ts': 'connections wait for some frames of each client, not for what others hold',
   'transfer/out/spool-threads.ts': 'who waits for a thread holds a place of `transfers`, which are counted',
 };
 

@@ -9,6 +9,7 @@ import { constants, type Http2ServerRequest, type Http2ServerResponse, type Serv
 import type { Socket } from 'node:net';
 import { type Clock, steadyMs } from '../base/clock.js';
 import { clientNetwork } from '../base/ip.js';
+import { hasShareFor } from '../base/turn-classes.js';
 import { ofLargestClient } from './clients.js';
 import { Count, type CountBlock } from './counters.js';
 import { connectionName } from './handshakes.js';
@@ -16,6 +17,9 @@ import { connectionName } from './handshakes.js';
 export interface HttpsLimits {
   readonly connections: number;
   readonly connectionsPerClient: number;
+  /** Requests that are not answered yet, of one client, which may have half of what the others leave, and of all. */
+  readonly requestsPerClient: number;
+  readonly requests: number;
   /** A connection without requests is closed after this time, milliseconds. */
   readonly idleMs: number;
   /** The same while more than three quarters of the connections are in use. */
@@ -30,6 +34,8 @@ export interface HttpsLimits {
 export const HTTPS_LIMITS: HttpsLimits = {
   connections: 1000,
   connectionsPerClient: 100,
+  requestsPerClient: 1000,
+  requests: 10_000,
   idleMs: 30_000,
   crowdedIdleMs: 2_000,
   requestMs: 10_000,
@@ -72,6 +78,8 @@ export class HttpsConnections {
   /** By name. */
   private readonly all = new Map<string, Connection>();
   private octets = 0;
+  private requests = 0;
+  private readonly perClient = new Map<string, number>();
   /** Set while there are connections. */
   private stopSweep: (() => void) | undefined;
 
@@ -113,15 +121,17 @@ export class HttpsConnections {
     if (connection) connection.session = session;
   }
 
-  begin(request: Http2ServerRequest, response: Http2ServerResponse): Exchange {
+  /** Undefined: its client has too many of them. */
+  begin(request: Http2ServerRequest, response: Http2ServerResponse): Exchange | undefined {
     const connection = this.all.get(connectionName(request.socket));
+    if (connection && !this.hasRoomFor(connection)) return undefined;
     const exchange: OpenExchange = {
       startedMs: steadyMs(this.clock),
       octets: 0,
       // HTTP/1.1 cannot end a single request.
       abort: () => void (response.stream?.close(constants.NGHTTP2_ENHANCE_YOUR_CALM) ?? request.socket.destroy()),
     };
-    connection?.exchanges.add(exchange);
+    if (connection) this.add(connection, exchange);
     response.once('close', () => {
       if (connection) this.end(connection, exchange);
     });
@@ -152,8 +162,23 @@ export class HttpsConnections {
     return connection.exchanges.has(exchange);
   }
 
+  private hasRoomFor({ client }: Connection): boolean {
+    const { requestsPerClient: of, requests: inAll } = this.limits;
+    return hasShareFor(this.perClient.get(client) ?? 0, this.requests, { of, inAll });
+  }
+
+  private add(connection: Connection, exchange: OpenExchange): void {
+    connection.exchanges.add(exchange);
+    this.requests++;
+    this.perClient.set(connection.client, (this.perClient.get(connection.client) ?? 0) + 1);
+  }
+
   private end(connection: Connection, exchange: OpenExchange): void {
     if (!connection.exchanges.delete(exchange)) return;
+    this.requests--;
+    const left = this.perClient.get(connection.client)! - 1;
+    if (left > 0) this.perClient.set(connection.client, left);
+    else this.perClient.delete(connection.client);
     connection.octets -= exchange.octets;
     this.octets -= exchange.octets;
     connection.idleSinceMs = steadyMs(this.clock);

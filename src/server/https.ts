@@ -1,7 +1,7 @@
 /**
  * DNS over HTTPS (RFC 8484): a message in the body of a POST or the query of a GET, over HTTP/2 and, for old clients, HTTP/1.1.
  */
-import { createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import { constants, createSecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import {
   type Answer,
   type AnswerDeferred,
@@ -11,7 +11,7 @@ import {
   Transport,
 } from '../answer/transport.js';
 import type { Clock } from '../base/clock.js';
-import { parsePeerAddress } from '../base/ip.js';
+import { clientNetwork, parsePeerAddress } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
 import { sampleReports } from '../base/sample-reports.js';
 import { Count, type CountBlock } from './counters.js';
@@ -21,6 +21,7 @@ import { watchHandshakes } from './handshakes.js';
 import type { Exchange, HttpsConnections } from './https-connections.js';
 import { listen, type PortSharing } from './tcp.js';
 import { contextOf, type TlsCredentials, type TlsListener, usable } from './tls.js';
+import { type AnswerTurns, FRAMES_OF_REQUEST } from './turns/answer-turns.js';
 
 export interface HttpsListenOptions {
   /** A literal address; `::` accepts IPv6 only. */
@@ -32,6 +33,8 @@ export interface HttpsListenOptions {
   readonly answer: Answer;
   /** Answers what the engine defers. */
   readonly answerDeferred?: AnswerDeferred | undefined;
+  /** Of the thread that answers. */
+  readonly turns: Pick<AnswerTurns, 'take'>;
   readonly counts: CountBlock;
   readonly connections: HttpsConnections;
   /** Without credentials, handshakes fail until {@link TlsListener.renew} is called. */
@@ -93,7 +96,7 @@ export async function startHttps(options: HttpsListenOptions): Promise<TlsListen
 
 type Respond = (request: Http2ServerRequest, response: Http2ServerResponse) => void;
 
-function createHandler({ answer, answerDeferred, connections, clock }: HttpsListenOptions): Respond {
+function createHandler({ answer, answerDeferred, turns, connections, clock }: HttpsListenOptions): Respond {
   const out = new Uint8Array(LONGEST_MESSAGE);
   const client = createClient();
   const reply = (
@@ -119,16 +122,27 @@ function createHandler({ answer, answerDeferred, connections, clock }: HttpsList
     if (length === 0) refuse(response, 400, 'This is not a DNS query.');
     else send(exchange, request, response, Buffer.from(out.subarray(0, length)));
   };
+  const replyInTurn = (exchange: Exchange, request: Http2ServerRequest, response: Http2ServerResponse) => {
+    const client = clientNetwork(request.socket.remoteAddress ?? '');
+    return (message: Uint8Array): void =>
+      turns.take(client, FRAMES_OF_REQUEST, () => {
+        if (!response.destroyed) reply(exchange, request, response, message);
+      });
+  };
   return (request, response) => {
     const exchange = connections.begin(request, response);
+    if (!exchange) {
+      refuseAtOnce(response);
+      return;
+    }
     const [path, query = ''] = request.url.split('?', 2);
     if (path !== PATH) {
       refuse(response, 404, `DNS queries go to ${PATH}.`);
     } else if (request.method === 'POST') {
-      takeBody(exchange, request, response, (message) => reply(exchange, request, response, message));
+      takeBody(exchange, request, response, replyInTurn(exchange, request, response));
     } else if (request.method === 'GET' || request.method === 'HEAD') {
       const message = decodeQuery(query);
-      if (message) reply(exchange, request, response, message);
+      if (message) replyInTurn(exchange, request, response)(message);
       else refuse(response, 400, 'Expected ?dns= with a DNS message in base64url (RFC 4648 §5).');
     } else {
       response.setHeader('allow', 'GET, HEAD, POST');
@@ -180,6 +194,12 @@ function takeBody(
     if (!response.headersSent && !response.destroyed) done(Buffer.concat(pieces));
   });
   request.on('error', () => response.stream?.close());
+}
+
+/** A stream that is refused so may be sent again (RFC 9113 §8.7). */
+function refuseAtOnce(response: Http2ServerResponse): void {
+  if (response.stream) response.stream.close(constants.NGHTTP2_REFUSED_STREAM);
+  else refuse(response, 503, 'Too many requests of this client are not answered yet.');
 }
 
 function refuse(response: Http2ServerResponse, status: number, text: string): void {

@@ -21,6 +21,7 @@ import { STREAM_LIMITS, StreamConnections, type StreamLimits } from './streams/s
 import { loadSyscalls, type Syscalls, SyscallsUnavailable } from './syscalls.js';
 import { canSharePorts, type PortSharing, type StreamListener, startTcp } from './tcp.js';
 import { startTls, type TlsCredentials, type TlsListener } from './tls.js';
+import { AnswerTurns } from './turns/answer-turns.js';
 import { startUdpBatched, type UdpServer } from './udp-batched.js';
 import { startUdpPortable } from './udp-portable.js';
 import type { WorkerEngineSource } from './udp-workers.js';
@@ -171,10 +172,11 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
   const answerDeferred = options.answerDeferred && guardDeferred(options.answerDeferred, counts, report);
   const context = { answer, answerTransfer, answerDeferred, counts, log, clock };
   const limits = { ...STREAM_LIMITS, ...options.limits };
+  const turns = new AnswerTurns();
   const canShare = await canSharePorts();
   const takeOver = options.takeOver === true && canShare;
   const bound: Bound = {
-    connections: new StreamConnections(context, limits),
+    connections: new StreamConnections(context, limits, turns),
     httpsConnections: new HttpsConnections(counts, HTTPS_LIMITS, clock),
     streams: [],
     tls: [],
@@ -184,12 +186,12 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
     sharing: canShare ? (takeOver ? 'now' : 'later') : 'never',
   };
   try {
-    const threads = { workers, engine: options.workerEngine, answerDeferred, counters, firstThread: 1 };
+    const threads = { workers, engine: options.workerEngine, answerDeferred, turns, counters, firstThread: 1 };
     const udpOptions = { addresses, port: options.port, takeOver, ...threads, log, clock };
     const udp = calls ? await startUdpBatched(calls, udpOptions) : await startUdpPortable({ ...udpOptions, answer });
     bound.udp = udp;
     await bindStreams(options, udp.port, counts, bound);
-    await bindHttps(options, { answer, answerDeferred, counts }, bound);
+    await bindHttps(options, { answer, answerDeferred, turns, counts }, bound);
     if (xdp.length > 0)
       bound.xdp = await startXdp(await requireCalls(calls), {
         ...udpOptions,
@@ -234,7 +236,7 @@ async function bindStreams(options: DnsServersOptions, port: number, counts: Cou
 
 async function bindHttps(
   { addresses, https, log, clock }: DnsServersOptions,
-  engine: Pick<HttpsListenOptions, 'answer' | 'answerDeferred' | 'counts'>,
+  engine: Pick<HttpsListenOptions, 'answer' | 'answerDeferred' | 'turns' | 'counts'>,
   bound: Bound,
 ): Promise<void> {
   if (!https) return;

@@ -11,6 +11,7 @@ import type { Logger } from '../base/log.js';
 import type { Counters } from './counters.js';
 import { countQueueDrops, type DatagramSocket, openDatagramSocket, sendDatagram } from './datagram-socket.js';
 import { Linux, type Syscalls, SystemError } from './syscalls.js';
+import type { AnswerTurns } from './turns/answer-turns.js';
 import { RECEIVE_TIMEOUT_MS } from './udp-protocol.js';
 import { UdpWorkers, type WorkerEngineSource, type WorkerSockets } from './udp-workers.js';
 
@@ -25,6 +26,8 @@ export interface UdpBatchedOptions {
   readonly engine: WorkerEngineSource;
   /** Answers queries that the engines defer. */
   readonly answerDeferred?: AnswerDeferred | undefined;
+  /** Of the thread that answers what is deferred. */
+  readonly turns: Pick<AnswerTurns, 'take'>;
   readonly counters: Counters;
   /** The counter block of the first worker; the blocks of the others follow. */
   readonly firstThread: number;

@@ -5,8 +5,11 @@
 import type { Answer } from '../answer/transport.js';
 import { SystemClock } from '../base/clock.js';
 import { invariant } from '../base/errors.js';
+import { clientNetwork } from '../base/ip.js';
+import { Count } from './counters.js';
 import { answerPortable, closePortableSocket, openPortableSocket } from './portable-socket.js';
-import { Control, type DeferredAnswer, MOST_DEFERRED, STOP } from './udp-protocol.js';
+import { DeferredPlaces } from './turns/deferred-places.js';
+import { type DeferredAnswer, STOP } from './udp-protocol.js';
 import { beginWorker } from './worker-thread.js';
 
 /** Milliseconds between two checks for newer data. */
@@ -31,7 +34,7 @@ const service = {
   clock,
   onError: (error: Error) => tell({ kind: 'socket-error', error: error.message }),
 };
-const control = new Int32Array(data.control);
+const deferred = new DeferredPlaces(data.deferred);
 const sockets = await Promise.all(
   places.addresses.map((host) => openPortableSocket({ host, port: places.port, shared: true })),
 );
@@ -39,8 +42,9 @@ for (const [index, socket] of sockets.entries()) {
   answerPortable(socket, {
     ...service,
     onDeferred(request, { address, port }) {
-      if (Atomics.add(control, Control.deferred, 1) >= MOST_DEFERRED) Atomics.sub(control, Control.deferred, 1);
-      else tell({ kind: 'deferred-portable', request, from: { socket: index, address, port } });
+      const place = deferred.enter(clientNetwork(address));
+      if (place === undefined) counts[Count.silent]! += 1;
+      else tell({ kind: 'deferred-portable', request, from: { socket: index, address, port }, place });
     },
   });
 }

@@ -10,10 +10,13 @@
 import type { Socket } from 'node:dgram';
 import { networkInterfaces } from 'node:os';
 import { type Answer, Transport } from '../answer/transport.js';
+import { clientNetwork } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
-import { type CountBlock, countBlock } from './counters.js';
+import { Count, type CountBlock, countBlock } from './counters.js';
 import { whenAnswered } from './deferred.js';
 import { answerPortable, closePortableSocket, openPortableSocket, type PortableService } from './portable-socket.js';
+import { FRAMES_ELSEWHERE } from './turns/answer-turns.js';
+import { createDeferredMemory, DeferredPlaces } from './turns/deferred-places.js';
 import type { UdpServer } from './udp-batched.js';
 import { UdpWorkers, type UdpWorkersOptions } from './udp-workers.js';
 
@@ -42,15 +45,25 @@ export async function startUdpPortable(options: UdpPortableOptions): Promise<Udp
 
 /** Serves in this thread. */
 export async function startUdpAlone(options: UdpPortableOptions): Promise<UdpServer> {
-  const { addresses, answer, counters, clock, log } = options;
+  const { addresses, answer, counters, turns, clock, log } = options;
   const counts: CountBlock = countBlock(counters.memory, 0);
   const { sockets, port } = await openAll(addresses, options.port);
   const onError = (error: Error): void => log.warn({ error: error.message }, 'UDP socket error');
+  const places = new DeferredPlaces(createDeferredMemory(0));
   let isClosed = false;
   for (const socket of sockets) {
     const onDeferred: PortableService['onDeferred'] = (request, { address, port }) => {
-      whenAnswered(options.answerDeferred?.(request, Transport.udp, address, port), (answer) => {
-        if (answer && !isClosed) socket.send(answer, port, address, () => {});
+      const client = clientNetwork(address);
+      const place = places.enter(client);
+      if (place === undefined) {
+        counts[Count.silent]! += 1;
+        return;
+      }
+      turns.take(client, FRAMES_ELSEWHERE, () => {
+        places.leave(place);
+        whenAnswered(options.answerDeferred?.(request, Transport.udp, address, port), (answer) => {
+          if (answer && !isClosed) socket.send(answer, port, address, () => {});
+        });
       });
     };
     answerPortable(socket, { answer, counts, clock, onDeferred, onError });

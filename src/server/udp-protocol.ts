@@ -2,11 +2,10 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Answer, LookAhead } from '../answer/transport.js';
 import type { DeferredDatagram } from './deferred.js';
+import type { DeferredPlace } from './turns/deferred-places.js';
 
 /** Words of the control memory, shared by all workers. */
-export const Control = { stop: 0, deferred: 1 } as const;
-/** Queries that wait for the main thread; further ones are dropped. */
-export const MOST_DEFERRED = 1000;
+export const Control = { stop: 0 } as const;
 /** The message that stops a worker with an event loop. */
 export const STOP = 'stop';
 
@@ -38,6 +37,8 @@ export interface UdpWorkerData {
   readonly engine: unknown;
   readonly port: MessagePort;
   readonly control: SharedArrayBuffer;
+  /** Of {@link DeferredPlaces}. */
+  readonly deferred: SharedArrayBuffer;
   readonly counters: SharedArrayBuffer;
   /** Number of the worker's counter block. */
   readonly thread: number;
@@ -79,9 +80,19 @@ export type UdpWorkerMessage =
   /** A socket of node:dgram reported an error and stays open. */
   | { readonly kind: 'socket-error'; readonly error: string }
   /** A query for the main thread, received on this socket. */
-  | { readonly kind: 'deferred'; readonly fd: number; readonly datagram: DeferredDatagram }
+  | {
+      readonly kind: 'deferred';
+      readonly fd: number;
+      readonly datagram: DeferredDatagram;
+      readonly place: DeferredPlace;
+    }
   /** The same from a worker with an event loop, which sends the answer itself ({@link DeferredAnswer}). */
-  | { readonly kind: 'deferred-portable'; readonly request: Uint8Array; readonly from: PortableSender };
+  | {
+      readonly kind: 'deferred-portable';
+      readonly request: Uint8Array;
+      readonly from: PortableSender;
+      readonly place: DeferredPlace;
+    };
 
 /** A socket of the worker by its index, and the sender of a datagram. */
 export interface PortableSender {

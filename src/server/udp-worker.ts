@@ -8,12 +8,15 @@
  */
 import { SystemClock } from '../base/clock.js';
 import { invariant } from '../base/errors.js';
+import { clientNetwork } from '../base/ip.js';
 import { takeShortSlices } from '../base/process/scheduling.js';
-import { countLatency, isTimed } from './counters.js';
+import { Count, countLatency, isTimed } from './counters.js';
 import { answerBatch, copyDeferred, createDatagramBatch, receiveBatch, sendBatch } from './datagram-batch.js';
 import { dividesMessages, stopReceiving } from './datagram-socket.js';
+import { senderOf } from './deferred.js';
 import { createPoll, Linux, loadSyscalls, type Poll } from './syscalls.js';
-import { Control, MOST_DEFERRED, RECEIVE_TIMEOUT_MS, REST_MS } from './udp-protocol.js';
+import { DeferredPlaces } from './turns/deferred-places.js';
+import { Control, RECEIVE_TIMEOUT_MS, REST_MS } from './udp-protocol.js';
 import { beginWorker } from './worker-thread.js';
 
 /** Batches that are still answered after the stop request, so that received queries are not lost. */
@@ -30,6 +33,7 @@ const { places } = data;
 invariant('descriptors' in places, 'a batched worker has open sockets');
 const { descriptors, wake } = places;
 const control = new Int32Array(data.control);
+const deferred = new DeferredPlaces(data.deferred);
 const clock = new SystemClock();
 const batch = createDatagramBatch(calls.addressOf);
 batch.divides = descriptors.every((fd) => dividesMessages(calls, fd));
@@ -91,11 +95,13 @@ function releaseUnused(): void {
   shortRests = SHORT_RESTS;
 }
 
-/** Hands signed queries to the main thread; too many at once are dropped. */
+/** Hands queries to the main thread; too many at once are dropped. */
 function deferQueries(fd: number): void {
   for (let index = 0; index < batch.deferrals; index++) {
-    if (Atomics.add(control, Control.deferred, 1) >= MOST_DEFERRED) Atomics.sub(control, Control.deferred, 1);
-    else tell({ kind: 'deferred', fd, datagram: copyDeferred(batch, index) });
+    const datagram = copyDeferred(batch, index);
+    const place = deferred.enter(clientNetwork(senderOf(datagram).address));
+    if (place === undefined) counts[Count.silent]! += 1;
+    else tell({ kind: 'deferred', fd, datagram, place });
   }
 }
 

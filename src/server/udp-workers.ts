@@ -4,11 +4,15 @@
  * The script of a thread decides how it receives datagrams: udp-worker.ts (batched) or udp-portable-worker.ts.
  */
 import { type MessagePort, Worker } from 'node:worker_threads';
-import { type AnswerDeferred, Transport } from '../answer/transport.js';
+import { type AnswerDeferred, type DeferredResult, Transport } from '../answer/transport.js';
 import { type Clock, steadyMs } from '../base/clock.js';
+import { clientNetwork } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
+import { systemRandom } from '../base/random.js';
 import type { Counters } from './counters.js';
 import { type DeferredDatagram, senderOf, whenAnswered } from './deferred.js';
+import { type AnswerTurns, FRAMES_ELSEWHERE } from './turns/answer-turns.js';
+import { createDeferredMemory, DeferredPlaces } from './turns/deferred-places.js';
 import {
   Control,
   type DeferredAnswer,
@@ -53,6 +57,8 @@ export interface UdpWorkersOptions {
   readonly answerDeferred?: AnswerDeferred | undefined;
   /** Sends an answer on a socket of a batched worker. */
   readonly sendDeferred?: ((fd: number, datagram: DeferredDatagram, answer: Uint8Array) => void) | undefined;
+  /** Of the thread that answers what is deferred. */
+  readonly turns: Pick<AnswerTurns, 'take'>;
   readonly counters: Counters;
   /** The counter block of the first worker; the blocks of the others follow. */
   readonly firstThread: number;
@@ -84,6 +90,8 @@ interface Seat {
 
 export class UdpWorkers {
   private readonly control = new Int32Array(new SharedArrayBuffer(64));
+  private readonly deferred = createDeferredMemory(Buffer.from(systemRandom.bytes(4)).readInt32LE());
+  private readonly places = new DeferredPlaces(this.deferred);
   private readonly restarts = new Set<() => void>();
   private readonly seats: readonly Seat[];
   private stopping = false;
@@ -163,6 +171,7 @@ export class UdpWorkers {
       engine: data,
       port,
       control: this.control.buffer,
+      deferred: this.deferred,
       counters: counters.memory,
       thread: firstThread + seat.index,
       places: sockets.places,
@@ -215,16 +224,19 @@ export class UdpWorkers {
     thread: Worker,
     message: Extract<UdpWorkerMessage, { readonly kind: 'deferred' | 'deferred-portable' }>,
   ): void {
-    Atomics.sub(this.control, Control.deferred, 1);
-    const { answerDeferred, sendDeferred } = this.options;
+    const { answerDeferred, sendDeferred, turns } = this.options;
     const isPortable = message.kind === 'deferred-portable';
     const request = isPortable ? message.request : message.datagram.request;
     const { address, port } = isPortable ? message.from : senderOf(message.datagram);
-    whenAnswered(answerDeferred?.(request, Transport.udp, address, port), (answer) => {
+    const send = (answer: DeferredResult): void => {
       // The descriptor of a worker that has ended is another socket soon.
       if (!answer || seat.thread !== thread) return;
       if (isPortable) thread.postMessage({ answer, to: message.from } satisfies DeferredAnswer);
       else sendDeferred?.(message.fd, message.datagram, answer);
+    };
+    turns.take(clientNetwork(address), FRAMES_ELSEWHERE, () => {
+      this.places.leave(message.place);
+      whenAnswered(answerDeferred?.(request, Transport.udp, address, port), send);
     });
   }
 

@@ -1,6 +1,6 @@
 /** DNS over HTTPS and TLS with silent clients: real connections, small limits, time set by the test. */
 import { once } from 'node:events';
-import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2, constants } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import t, { type Test } from 'tap';
@@ -12,6 +12,7 @@ import { startHttps } from '../../src/server/https.js';
 import { HTTPS_LIMITS, HttpsConnections, type HttpsLimits } from '../../src/server/https-connections.js';
 import { STREAM_LIMITS, StreamConnections } from '../../src/server/streams/stream-connections.js';
 import { startTls } from '../../src/server/tls.js';
+import { AnswerTurns } from '../../src/server/turns/answer-turns.js';
 import { makeQuery } from '../support/message.js';
 import { serveZones } from '../support/served-zones.js';
 import { TestClock } from '../support/test-clock.js';
@@ -32,11 +33,23 @@ const credentials = { certificate: TLS_CERTIFICATE, key: TLS_KEY };
 const TYPE = 'application/dns-message';
 const LOCAL = { host: '127.0.0.1', port: 0, log: silentLogger() };
 
-async function startServer(t: Test, limits: Partial<HttpsLimits> = {}) {
+async function startServer(
+  t: Test,
+  limits: Partial<HttpsLimits> = {},
+  turns: Pick<AnswerTurns, 'take'> = new AnswerTurns(),
+) {
   const clock = new TestClock();
   const counts = countBlock(createCounters(1).memory, 0);
   const connections = new HttpsConnections(counts, { ...HTTPS_LIMITS, ...limits }, clock);
-  const listener = await startHttps({ ...LOCAL, answer, counts, connections, credentials, clock });
+  const listener = await startHttps({
+    ...LOCAL,
+    answer,
+    turns,
+    counts,
+    connections,
+    credentials,
+    clock,
+  });
   const opened: { destroy(): void }[] = [];
   t.teardown(() => {
     for (const one of opened) one.destroy();
@@ -117,7 +130,7 @@ t.test('DNS over TLS: the same', async (t) => {
   const clock = new TestClock();
   const counts = countBlock(createCounters(1).memory, 0);
   const context = { answer, answerTransfer: undefined, counts, log: silentLogger(), clock };
-  const connections = new StreamConnections(context, STREAM_LIMITS);
+  const connections = new StreamConnections(context, STREAM_LIMITS, new AnswerTurns());
   const listener = await startTls({ ...LOCAL, connections, credentials, counts, clock });
   t.teardown(async () => {
     listener.close();
@@ -204,4 +217,36 @@ t.test('the memory of all connections is limited: the largest one is closed', as
   await until(() => large.destroyed, 'the large one went');
   t.notOk(small.destroyed);
   t.equal(connections.size, 1);
+});
+
+t.test('a client has a part of all requests that are not answered yet; more of them are refused', async (t) => {
+  const waiting: { readonly client: string; readonly goOn: () => void }[] = [];
+  const turns = { take: (client: string, _: number, goOn: () => void) => void waiting.push({ client, goOn }) };
+  const { session } = await startServer(t, { requestsPerClient: 2, requests: 8 }, turns);
+  const [one, two, other] = [await session(), await session(), await session({ localAddress: '127.0.0.2' })];
+  const query = makeQuery(parseName('ns.example.com.'), 1);
+  const first = post(one, query);
+  const begun = [first, post(two, query)];
+  await until(() => waiting.length === 2, 'they wait for their turn');
+  const refused = post(two, query);
+  await new Promise((resolve) => refused.once('close', resolve));
+  t.equal(refused.rstCode, constants.NGHTTP2_REFUSED_STREAM, 'it may be sent again');
+  begun.push(post(other, query));
+  await until(() => waiting.length === 3, 'another client has its own part');
+  t.strictSame(
+    waiting.map(({ client }) => client),
+    ['127.0.0.1', '127.0.0.1', '127.0.0.2'],
+  );
+  const answers = begun.map(async (stream) => {
+    stream.resume();
+    const [headers] = (await once(stream, 'response')) as [Record<string, unknown>];
+    return headers[':status'];
+  });
+  const ended = once(first, 'close');
+  for (const { goOn } of waiting) goOn();
+  t.strictSame(await Promise.all(answers), [200, 200, 200]);
+  await ended;
+  const again = post(one, query);
+  await until(() => waiting.length === 4, 'there is room again');
+  again.close();
 });

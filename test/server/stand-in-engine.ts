@@ -1,6 +1,6 @@
 /** An engine for transport tests: it returns queries with QR set, and misbehaves for names that begin with `odd`. */
 import { type MessagePort, receiveMessageOnPort, threadId } from 'node:worker_threads';
-import type { Answer } from '../../src/answer/transport.js';
+import { type Answer, DEFERRED } from '../../src/answer/transport.js';
 import { questionType } from '../../src/server/counters.js';
 import type { WorkerEngine } from '../../src/server/udp-protocol.js';
 
@@ -12,6 +12,7 @@ export const Odd = {
   generation: 65283,
   silent: 65284,
   thread: 65285,
+  deferred: 65286,
 } as const;
 
 /** Octets of an answer to {@link Odd.large} on streams. */
@@ -41,6 +42,7 @@ export const standInAnswer: Answer = (request, start, length, response, at, limi
   if (length < 12 || (request[start + 2]! & 0x80) !== 0) return 0;
   const type = isOdd(request, start) ? questionType(request, start, length) : 0;
   if (type === Odd.silent) return 0;
+  if (type === Odd.deferred) return DEFERRED;
   if (type === Odd.fault) throw new Error('stand-in fault');
   if (type === Odd.exit) process.exit(3);
   const echoed = Math.min(length, limit);

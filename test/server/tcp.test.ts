@@ -11,6 +11,7 @@ import type { ListenError } from '../../src/server/listen-error.js';
 import type { AnswerTransfer } from '../../src/server/streams/stream-connection.js';
 import { STREAM_LIMITS, StreamConnections, type StreamLimits } from '../../src/server/streams/stream-connections.js';
 import { startTcp } from '../../src/server/tcp.js';
+import { AnswerTurns } from '../../src/server/turns/answer-turns.js';
 import { TestClock } from '../support/test-clock.js';
 import { until } from '../support/until.js';
 import { frame, makeQuery, StreamClient, unframe } from './clients.js';
@@ -38,7 +39,7 @@ async function serve(
   const log = silentLogger();
   const answer = guardAnswer(engine, counts, () => {});
   const context = { answer, answerTransfer: transfer, counts, log, clock };
-  const connections = new StreamConnections(context, { ...STREAM_LIMITS, ...limits });
+  const connections = new StreamConnections(context, { ...STREAM_LIMITS, ...limits }, new AnswerTurns());
   const listener = await startTcp({ host: '127.0.0.1', port: 0, connections, log });
   test.teardown(async () => {
     listener.close();
@@ -479,7 +480,7 @@ t.test('the real clock drives the sweep', async (t) => {
   const counts = countBlock(createCounters(1).memory, 0);
   const log = silentLogger();
   const context = { answer: standInAnswer, answerTransfer: undefined, counts, log, clock };
-  const connections = new StreamConnections(context, { ...STREAM_LIMITS, idleMs: 1 });
+  const connections = new StreamConnections(context, { ...STREAM_LIMITS, idleMs: 1 }, new AnswerTurns());
   const listener = await startTcp({ host: '127.0.0.1', port: 0, connections, log });
   const client = await open(t, listener.port);
   await client.until(() => client.ended);

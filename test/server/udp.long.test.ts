@@ -16,6 +16,7 @@ import { BATCH, createDatagramBatch, receiveBatch, sendBatch } from '../../src/s
 import { openDatagramSocket } from '../../src/server/datagram-socket.js';
 import { guardAnswer } from '../../src/server/guard.js';
 import { type DatagramCalls, loadSyscalls, type Syscalls, SyscallsUnavailable } from '../../src/server/syscalls.js';
+import { AnswerTurns } from '../../src/server/turns/answer-turns.js';
 import { startUdpBatched, type UdpServer } from '../../src/server/udp-batched.js';
 import { startUdpAlone, startUdpPortable } from '../../src/server/udp-portable.js';
 import { seededRandom } from '../support/seeded-random.js';
@@ -72,6 +73,7 @@ async function serve(test: Test, way: Way, addresses: readonly string[], workers
       },
     },
     counters,
+    turns: new AnswerTurns(),
     firstThread: 1,
     log: createLogger({ level: 'debug', pretty: false, destination }),
     clock,

@@ -24,6 +24,7 @@ import { findTsig, signMessage, type TsigKey, tsigLength } from '../../src/dns/t
 import { countBlock, createCounters } from '../../src/server/counters.js';
 import { STREAM_LIMITS, StreamConnections } from '../../src/server/streams/stream-connections.js';
 import { STREAM_OPTIONS } from '../../src/server/tcp.js';
+import { AnswerTurns } from '../../src/server/turns/answer-turns.js';
 import { recordsOfType, updateRecord } from '../../src/store/records/records.js';
 import { findZoneByName, updateZone } from '../../src/store/zones/zones.js';
 import { createTransfers } from '../../src/transfer/out/transfers.js';
@@ -108,7 +109,7 @@ async function start(t: Test, { allowed = ['127.0.0.0/8'], records = 100 }: Opti
     log: silentLogger(),
     clock,
   };
-  const connections = new StreamConnections(context, STREAM_LIMITS);
+  const connections = new StreamConnections(context, STREAM_LIMITS, new AnswerTurns());
   const accepted: Socket[] = [];
   const server = createServer(STREAM_OPTIONS, (socket) => {
     accepted.push(socket);

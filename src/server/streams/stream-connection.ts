@@ -27,7 +27,7 @@ import type { Logger } from '../../base/log.js';
 import { Type } from '../../dns/codes.js';
 import { frameOf } from '../../dns/frames.js';
 import { Count, type CountBlock, questionType } from '../counters.js';
-import { FRAMES_ELSEWHERE, type StreamTurns } from './stream-turns.js';
+import { type AnswerTurns, FRAMES_ELSEWHERE } from '../turns/answer-turns.js';
 
 export interface StreamPeer {
   readonly address: string;
@@ -104,7 +104,7 @@ export class StreamConnection {
     readonly socket: Socket,
     private readonly context: StreamContext,
     transport: TransportCode,
-    private readonly turns: StreamTurns,
+    private readonly turns: AnswerTurns,
   ) {
     this.times = { activeAtMs: steadyMs(context.clock), partialSinceMs: 0, blockedSinceMs: 0, closingSinceMs: 0 };
     const mayTransfer = transport !== Transport.tls || isDot(socket as TLSSocket);

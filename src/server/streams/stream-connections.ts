@@ -8,8 +8,8 @@ import type { TransportCode } from '../../answer/transport.js';
 import { steadyMs } from '../../base/clock.js';
 import { ofLargestClient } from '../clients.js';
 import { Count } from '../counters.js';
+import type { AnswerTurns } from '../turns/answer-turns.js';
 import { StreamConnection, type StreamContext } from './stream-connection.js';
-import { StreamTurns } from './stream-turns.js';
 
 export interface StreamLimits {
   readonly connections: number;
@@ -42,7 +42,6 @@ const SWEEP_MS = 500;
 
 export class StreamConnections {
   private readonly all = new Set<StreamConnection>();
-  private readonly turns = new StreamTurns();
   private readonly perClient = new Map<string, number>();
   /** Set while there are connections. */
   private stopSweep: (() => void) | undefined;
@@ -50,6 +49,7 @@ export class StreamConnections {
   constructor(
     private readonly context: StreamContext,
     private readonly limits: StreamLimits,
+    private readonly turns: AnswerTurns,
   ) {}
 
   get size(): number {

@@ -12,7 +12,10 @@ import { findInterface, type Interface, servedAddresses } from './interface.js';
 import { openQueue, type Queue } from './queue.js';
 
 export interface XdpOptions
-  extends Pick<UdpWorkersOptions, 'engine' | 'answerDeferred' | 'counters' | 'firstThread' | 'log' | 'clock'> {
+  extends Pick<
+    UdpWorkersOptions,
+    'engine' | 'answerDeferred' | 'turns' | 'counters' | 'firstThread' | 'log' | 'clock'
+  > {
   readonly interfaces: readonly string[];
   /** Those of the sockets, literal. */
   readonly addresses: readonly string[];

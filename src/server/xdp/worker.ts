@@ -10,18 +10,12 @@ import { receiveMessageOnPort } from 'node:worker_threads';
 import { createClient, DEFERRED } from '../../answer/transport.js';
 import { SystemClock } from '../../base/clock.js';
 import { invariant } from '../../base/errors.js';
-import { printIP } from '../../base/ip.js';
+import { clientNetwork, printIP } from '../../base/ip.js';
 import { takeShortSlices } from '../../base/process/scheduling.js';
 import { Count, countLatency, isTimed } from '../counters.js';
 import { createPoll, Linux, loadSyscalls } from '../syscalls.js';
-import {
-  Control,
-  type DeferredAnswer,
-  MOST_DEFERRED,
-  type QueuePlace,
-  RECEIVE_TIMEOUT_MS,
-  STOP,
-} from '../udp-protocol.js';
+import { DeferredPlaces } from '../turns/deferred-places.js';
+import { Control, type DeferredAnswer, type QueuePlace, RECEIVE_TIMEOUT_MS, STOP } from '../udp-protocol.js';
 import { beginWorker } from '../worker-thread.js';
 import {
   ANSWER_AT,
@@ -50,7 +44,7 @@ import {
 /** Requests that are answered before the answers are sent. */
 const BATCH = 64;
 /** Answers of others that a thread waits for, each in a frame. */
-const MOST_HELD = 512;
+const MOST_HELD = 1000;
 const LONGEST_HELD_MS = 5000;
 /** While something waits that does not wake the thread up. */
 const SHORT_WAIT_MS = 1;
@@ -83,6 +77,7 @@ const { data, engine, answer, counts, parent, tell } = await beginWorker();
 const { places } = data;
 invariant('queues' in places, 'a thread for interfaces has their queues');
 const control = new Int32Array(data.control);
+const deferred = new DeferredPlaces(data.deferred);
 const clock = new SystemClock();
 const client = createClient();
 const queues = places.queues.map(openPlace);
@@ -194,17 +189,15 @@ function send({ fd, transmit }: Queue): void {
 /** Hands a query to the main thread; its frame stays until the answer is there. False: too many wait. */
 function hold(queue: Queue, at: number): boolean {
   if (held.size >= MOST_HELD) return false;
-  if (Atomics.add(control, Control.deferred, 1) >= MOST_DEFERRED) {
-    Atomics.sub(control, Control.deferred, 1);
-    return false;
-  }
   const { bytes } = queue;
+  const address = printIP(bytes.slice(client.at, client.at + client.length));
+  const place = deferred.enter(clientNetwork(address));
+  if (place === undefined) return false;
   tickets = (tickets + 1) % Number.MAX_SAFE_INTEGER;
   held.set(tickets, { queue, at, untilMs: clock.steadyUs() / 1000 + LONGEST_HELD_MS });
   const message = messageAt(bytes, at);
   const request = bytes.slice(message, message + messageLength(bytes, at));
-  const address = printIP(bytes.slice(client.at, client.at + client.length));
-  tell({ kind: 'deferred-portable', request, from: { socket: tickets, address, port: client.port } });
+  tell({ kind: 'deferred-portable', request, from: { socket: tickets, address, port: client.port }, place });
   return true;
 }
 

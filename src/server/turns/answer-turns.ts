@@ -1,7 +1,7 @@
 /**
- * Turns of stream connections at the thread that answers them all. Thousands of queries may come in one piece, and a client may have
- * many connections: whoever has more to be answered than fits into a turn waits, and clients are served one after the other, each
- * with one of its connections. What comes meanwhile waits behind one turn of each client, not behind all they have sent.
+ * Turns at the thread that answers streams, HTTPS and what other threads defer. Thousands of queries may come in one piece, and a client
+ * may have many connections: whoever has more to be answered than fits into a turn waits, and clients are served one after the other, each
+ * with one of its connections or datagrams. What comes meanwhile waits behind one turn of each client, not behind all they have sent.
  */
 import { createTurnQueue } from '../../base/lists/turn-queue.js';
 
@@ -12,13 +12,15 @@ const FRAMES_OF_WAITING = 32;
 const FRAMES_A_ROUND = 256;
 /** What another part answers takes as long as about so many frames: it reads the database, and checks signatures. */
 export const FRAMES_ELSEWHERE = 64;
+/** The same of a request over HTTP. */
+export const FRAMES_OF_REQUEST = 32;
 
 interface Waiting {
   readonly client: string;
   readonly goOn: () => void;
 }
 
-export class StreamTurns {
+export class AnswerTurns {
   private readonly waiting = createTurnQueue<Waiting>(({ client }) => client);
   private left = FRAMES_A_ROUND;
   private isPlanned = false;
@@ -44,6 +46,16 @@ export class StreamTurns {
   wait(client: string, goOn: () => void): void {
     this.waiting.add({ client, goOn });
     this.plan();
+  }
+
+  /** Calls `answer`, which takes as long as so many frames: at once, or when it is the turn of the client. */
+  take(client: string, frames: number, answer: () => void): void {
+    const goOn = (): void => {
+      this.spend(frames);
+      answer();
+    };
+    if (this.isFree) goOn();
+    else this.wait(client, goOn);
   }
 
   private plan(): void {
