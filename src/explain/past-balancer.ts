@@ -35,7 +35,7 @@ export function balancerAt(ctx: Context, row: LoadBalancerRow, atUs: number): Pa
   const nowUs = ctx.clock.nowUs();
   if (atUs > nowUs) throw badMoment('at is in the future');
   if (atUs < nowUs - KEPT_US) throw badMoment(`health is known only since ${printInstant(nowUs - KEPT_US)}`);
-  const first = firstEventAfter(ctx.store, atUs);
+  const first = firstEventAfter(ctx.store, row.account, atUs);
   if (first?.isOldest) throw badMoment(`edits are known only since ${printInstant(first.atUs)}`);
   const behind = first ? first.seq - 1 : Number.MAX_SAFE_INTEGER;
   if (hasMoreEvents(ctx.store, row.account, behind, MOST_EVENTS)) {

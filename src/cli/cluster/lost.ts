@@ -75,7 +75,10 @@ function createReader(store: Store): (entry: Entry) => string[] {
     if (table === 'staged_events') {
       const parts = stored.get(Number(row['edit'])) ?? new Map<number, string[]>();
       stored.set(Number(row['edit']), parts);
-      parts.set(Number(row['ord']), unpackStagedEvents(String(row['events'])).map(eventLine));
+      const events = unpackStagedEvents(String(row['events']));
+      parts.set(Number(row['ord']), events.map(eventLine));
+      // Those of later writes wait behind them, and have happened.
+      if (events[0]?.at_us !== undefined) return events.map(eventLine);
     }
     return [];
   }

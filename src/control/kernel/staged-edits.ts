@@ -30,7 +30,7 @@ import type { EventEntry } from './event.js';
 import { planEvents } from './outbox.js';
 import type { RecordChange } from './record-edits.js';
 import { noteOwner, type TouchedOwner, type TouchedZone, touchZone } from './touched-zone.js';
-import { planRemoval, planRemovalOfAbandoned } from './unused-records.js';
+import { planRemoval, planRemovalOfAbandoned, planTelling } from './unused-records.js';
 
 /** Edits that are ready for their write. */
 export interface ReadyEdits {
@@ -129,7 +129,10 @@ function partsOf(events: readonly PlannedEvent[]): (readonly PlannedEvent[])[] {
   return Array.from({ length: count }, (_, i) => events.slice(i * EVENTS_AT_ONCE, (i + 1) * EVENTS_AT_ONCE));
 }
 
-/** Appends the events of staged edits that have happened. A write that appends other events appends these first. */
+/**
+ * Appends the events of staged edits that have happened. What the same account writes meanwhile comes behind them, and other accounts
+ * do not wait.
+ */
 export async function tellStaged(ctx: Pick<Context, 'store' | 'clock'>): Promise<void> {
   await betweenWrites();
   await inWrites(
@@ -284,6 +287,7 @@ function* takeStaged(
   if (!useRecordSet(store, set) || countStagedEvents(store, edit) < parts) {
     throw new UserError('the edit stood still for so long that its records were removed', 'Start it again.');
   }
+  if (parts > 0) planTelling(ctx);
   if (isWhole) {
     updateZone(store, before.seq, { record_set: set });
     if (!dropRecordSet(store, before.record_set)) planRemoval(ctx);

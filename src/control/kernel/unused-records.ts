@@ -15,12 +15,21 @@ export const UNUSED_RECORDS_JOB = 'unused_records';
 /** Milliseconds after which an import that writes no more has ended. */
 const ABANDONED_MS = 600_000;
 
+/** Milliseconds after which whoever made a very large edit has mostly appended its events. */
+const TOLD_MS = 5000;
+
 type WriteContext = Pick<Context, 'store' | 'clock'>;
 
 /** Call inside the write that leaves rows behind. */
 export function planRemoval({ store, clock }: WriteContext): void {
   const nowMs = clock.nowMs();
   schedule(store, { kind: UNUSED_RECORDS_JOB, subject: '', runAtMs: nowMs }, nowMs);
+}
+
+/** Call inside the write that makes an edit whose events are appended later, before {@link planRemoval}. */
+export function planTelling({ store, clock }: WriteContext): void {
+  const nowMs = clock.nowMs();
+  schedule(store, { kind: UNUSED_RECORDS_JOB, subject: '', runAtMs: nowMs + TOLD_MS }, nowMs);
 }
 
 /** Call inside the write that begins an import. */

@@ -44,6 +44,9 @@ export type NewEventRow = RowOf<typeof EVENT>;
 /** An event of an edit that has not happened yet. */
 export type PlannedEvent = Omit<NewEventRow, 'at_us' | 'change'>;
 
+/** One that is stored aside: of an edit that gives it its time and change, or one that came later and has them. */
+export type StagedEvent = PlannedEvent & Partial<NewEventRow>;
+
 const KEPT: PrunedLog = { table: 'events', kept: 1_000_000, newest: 0 };
 const PRUNE_EVERY = 1000;
 /** Rows that one statement inserts: each costs half as much then. */
@@ -53,16 +56,23 @@ const statements = perStore((store) => ({
   insert: store.prepare<SqlValue[]>(insertion('events', EVENT)),
   insertMany: store.prepare<SqlValue[]>(insertion('events', EVENT, ROWS_AT_ONCE)),
   prune: store.prepare<[seq: number]>('DELETE FROM events WHERE seq = ?'),
-  from: store.prepareTuples<[seq: number], [seq: number, atUs: number]>(
-    'SELECT seq, at_us FROM events WHERE seq >= ? ORDER BY seq LIMIT 1',
+  from: store.prepareTuples<[account: number, seq: number], [seq: number, atUs: number]>(
+    'SELECT seq, at_us FROM events WHERE account = ? AND seq >= ? ORDER BY seq LIMIT 1',
   ),
+  first: store.prepareTuples<[], [number | null]>('SELECT min(seq) FROM events'),
   last: store.prepareTuples<[], [number | null]>('SELECT max(seq) FROM events'),
   stage: store.prepare<[edit: number, ord: number, events: string]>(
     'INSERT INTO staged_events (edit, ord, events) VALUES (?, ?, ?)',
   ),
-  happened: store.prepareTuples<[before: number], [edit: number, ord: number, atUs: number, change: number | null]>(
-    `SELECT s.edit, s.ord, e.at_us, e.change FROM staged_events AS s CROSS JOIN zone_edits AS e ON e.seq = s.edit
-     WHERE e.zone <> 0 AND e.at_us < ? ORDER BY e.at_us, s.edit, s.ord LIMIT 1`,
+  nextEdit: store.prepareTuples<[after: number], [edit: number | null]>(
+    'SELECT min(edit) FROM staged_events WHERE edit > ?',
+  ),
+  edit: store.prepare<[edit: number], ToldEdit>(
+    `SELECT e.seq, e.at_us, e.change, (SELECT account FROM zones WHERE seq = e.zone) AS account
+     FROM zone_edits AS e WHERE e.seq = ? AND e.zone <> 0`,
+  ),
+  parts: store.prepareTuples<[edit: number], [first: number | null, last: number | null]>(
+    'SELECT min(ord), max(ord) FROM staged_events WHERE edit = ?',
   ),
   staged: store.prepareTuples<[edit: number, ord: number], [string]>(
     'SELECT events FROM staged_events WHERE edit = ? AND ord = ?',
@@ -78,28 +88,63 @@ export interface FirstEvent {
   readonly isOldest: boolean;
 }
 
-/** Searches the events of all accounts, which are in the order of time unless the clock was set back. Undefined: none. */
-export function firstEventAfter(store: Store, atUs: number): FirstEvent | undefined {
-  const { from, last } = statements(store);
+/** Searches the events of an account, which are in the order of time unless the clock was set back. Undefined: none. */
+export function firstEventAfter(store: Store, account: number, atUs: number): FirstEvent | undefined {
+  const { from, first, last } = statements(store);
+  const newest = last.get()![0] ?? 0;
+  const [oldest] = from.get(account, 0) ?? [0];
+  const isPruned = newest > KEPT.kept || (first.get()![0] ?? 1) > 1;
   let found: FirstEvent | undefined;
-  const oldest = from.get(0)?.[0] ?? 0;
-  for (let [low, high] = [oldest, last.get()?.[0] ?? -1]; low <= high; ) {
+  for (let [low, high] = [oldest, newest]; low <= high; ) {
     const middle = Math.floor((low + high) / 2);
-    const [seq, at] = from.get(middle)!;
-    if (at > atUs) {
-      found = { seq, atUs: at, isOldest: seq === oldest && seq > 1 };
+    const event = from.get(account, middle);
+    if (event && event[1] <= atUs) low = event[0] + 1;
+    else {
+      if (event) found = { seq: event[0], atUs: event[1], isOldest: event[0] === oldest && isPruned };
       high = middle - 1;
-    } else low = seq + 1;
+    }
   }
   return found;
 }
 
-/** Appends events, after staged events that have happened before them. Only the kernel calls it, inside the write that made them. */
+/**
+ * Appends events, after staged events of the same account that have happened before them. If these are so many that the write would be
+ * long, it appends some of them, and stages its own behind them. Only the kernel calls it, inside the write that made them.
+ */
 export function appendEvents(store: Store, rows: readonly NewEventRow[]): void {
   const [first] = rows;
   if (!first) return;
-  while (appendStaged(store, first.at_us));
-  insertRows(store, rows);
+  const untold = toldEdits(store, first.at_us);
+  if (untold.length === 0) {
+    insertRows(store, rows);
+    return;
+  }
+  const ofAccounts = new Map<number | null, NewEventRow[]>();
+  for (const row of rows) {
+    const known = ofAccounts.get(row.account);
+    if (known) known.push(row);
+    else ofAccounts.set(row.account, [row]);
+  }
+  for (const [account, own] of ofAccounts) {
+    // Of a zone that is gone, it is not known whose it was.
+    const before = untold.filter((edit) => edit.account === account || edit.account === null);
+    const last = appendSome(store, before);
+    if (last === undefined) insertRows(store, own);
+    else stageEvents(store, last, statements(store).parts.get(last)![1]! + 1, own);
+  }
+}
+
+/** Parts of staged events that a write appends before its own events, in some milliseconds. */
+const PARTS_AT_ONCE = 16;
+
+/** Appends the first parts of these edits; returns the last edit, if parts are left. */
+function appendSome(store: Store, edits: readonly ToldEdit[]): number | undefined {
+  let parts = 0;
+  for (const edit of edits) {
+    while (parts < PARTS_AT_ONCE && appendPart(store, edit)) parts++;
+  }
+  const last = edits.at(-1);
+  return last && statements(store).parts.get(last.seq)![1] !== null ? last.seq : undefined;
 }
 
 function insertRows(store: Store, rows: readonly NewEventRow[]): void {
@@ -120,26 +165,47 @@ function insertRows(store: Store, rows: readonly NewEventRow[]): void {
  * Stores events for a staged edit (edits.ts): part number `ord` of them, at least one event. They have happened once the edit belongs
  * to its zone; the write that does this would be long if it appended them.
  */
-export function stageEvents(store: Store, edit: number, ord: number, events: readonly PlannedEvent[]): void {
+export function stageEvents(store: Store, edit: number, ord: number, events: readonly StagedEvent[]): void {
   statements(store).stage.run(edit, ord, pack(events));
 }
 
 /** Appends a part of the staged events that have happened, the oldest first; false when there are none. Call inside a write. */
 export function appendStagedEvents(store: Store): boolean {
-  return appendStaged(store, Number.MAX_SAFE_INTEGER);
+  const [oldest] = toldEdits(store, Number.MAX_SAFE_INTEGER);
+  return oldest !== undefined && appendPart(store, oldest);
 }
 
-function appendStaged(store: Store, beforeUs: number): boolean {
-  const { happened, staged, unstage } = statements(store);
-  const found = happened.get(beforeUs);
-  if (!found) return false;
-  const [edit, ord, at_us, change] = found;
-  const [events] = staged.get(edit, ord)!;
+/** An edit that has happened, and has staged events. */
+interface ToldEdit {
+  readonly seq: number;
+  readonly at_us: number;
+  readonly change: number | null;
+  /** Null when its zone is gone. */
+  readonly account: number | null;
+}
+
+/** Those before a time, microseconds since 1970, the oldest first. */
+function toldEdits(store: Store, beforeUs: number): ToldEdit[] {
+  const { nextEdit, edit } = statements(store);
+  const found: ToldEdit[] = [];
+  for (let seq = nextEdit.get(0)![0]; seq !== null; seq = nextEdit.get(seq)![0]) {
+    const happened = edit.get(seq);
+    if (happened && happened.at_us < beforeUs) found.push(happened);
+  }
+  return found.sort((a, b) => a.at_us - b.at_us || a.seq - b.seq);
+}
+
+/** Appends the first part of the staged events of an edit; false when there is none. */
+function appendPart(store: Store, { seq, at_us, change }: ToldEdit): boolean {
+  const { parts, staged, unstage } = statements(store);
+  const [ord] = parts.get(seq)!;
+  if (ord === null) return false;
+  const [events] = staged.get(seq, ord)!;
   insertRows(
     store,
-    unpackStagedEvents(events).map((event) => ({ ...event, at_us, change })),
+    unpackStagedEvents(events).map((event) => ({ at_us, change, ...event })),
   );
-  unstage.run(edit, ord);
+  unstage.run(seq, ord);
   return true;
 }
 
@@ -154,7 +220,7 @@ export const abandonStagedEvents = runs<[beforeUs: number]>(
 const OCTETS = ['subject', 'zone', 'actor_id', 'credential'] as const;
 
 /** What differs from the first one, and octets as hexadecimal text. */
-function pack(events: readonly PlannedEvent[]): string {
+function pack(events: readonly StagedEvent[]): string {
   const first = Object.entries(plain(events[0]!));
   const others = events.slice(1).map((event) => {
     const values = plain(event);
@@ -165,17 +231,17 @@ function pack(events: readonly PlannedEvent[]): string {
 
 type Plain = Readonly<Record<string, number | string | null | undefined>>;
 
-function plain(event: PlannedEvent): Plain {
+function plain(event: StagedEvent): Plain {
   const octets = OCTETS.map((name) => [name, event[name] && toHex(event[name])]);
   return { ...event, ...Object.fromEntries(octets) };
 }
 
 /** Those of one part, from its row. */
-export function unpackStagedEvents(text: string): PlannedEvent[] {
+export function unpackStagedEvents(text: string): StagedEvent[] {
   const [first, ...others] = JSON.parse(text) as [Plain, ...Plain[]];
   return [first, ...others].map((values) => {
     const event = { ...first, ...values };
     const octets = OCTETS.map((name) => [name, event[name] ? fromHex(event[name] as string) : null]);
-    return { ...event, ...Object.fromEntries(octets) } as PlannedEvent;
+    return { ...event, ...Object.fromEntries(octets) } as StagedEvent;
   });
 }
