@@ -345,14 +345,19 @@ t.test('the signatures of a transfer take room that all share, until it ends', a
   primary.script.transfer = whole(20, [...BASE, ...Array.from({ length: 40 }, () => RRSIG)]);
   const room = createProofRoom(100);
   const dropped: string[] = [];
-  const enter = (name: string) => room.enter(order.zone.account + 1, () => dropped.push(name));
+  const enter = (name: string, other = 1) => room.enter(order.zone.account + other, () => dropped.push(name));
 
   enter('other').add(61);
   await t.rejects(fetchZone(ctx, context, order, room), /signatures cannot be used/, 'it has all of them');
   t.same(dropped, ['other'], 'because the account that had most has lost its room');
-  const verified = enter('verified');
-  verified.add(61);
-  verified.settle();
+  for (const [other, proofs] of [
+    [1, 50],
+    [2, 11],
+  ] as const) {
+    const verified = enter('verified', other);
+    verified.add(proofs);
+    await verified.settle(context.signal);
+  }
   await t.rejects(fetchZone(ctx, context, order, room), /more than 100 signatures and proofs at once/);
   enter('later').add(39);
   t.same(dropped, ['other'], 'what has ended takes no room');

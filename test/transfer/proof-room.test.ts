@@ -25,15 +25,58 @@ t.test('the account that has most loses its largest transfer', async (t) => {
   t.same(dropped, ['large', 'own'], 'what has ended leaves its room');
 });
 
+const never = new AbortController().signal;
+
 t.test('what is being verified keeps its room', async (t) => {
   const room = createProofRoom(100);
   const settled = room.enter(1, () => t.fail('it has all its proofs'));
-  settled.add(90);
-  settled.settle();
+  settled.add(50);
+  await settled.settle(never);
   const other = room.enter(2, () => {});
-  t.throws(() => other.add(20), /at once/);
+  t.throws(() => other.add(60), /at once/);
   settled.release();
   const later = room.enter(2, () => {});
-  later.add(20);
+  later.add(60);
   t.pass('there is room again');
 });
+
+t.test('an account has half of the room verified at once, and what waits makes room for others', async (t) => {
+  const room = createProofRoom(100);
+  const dropped: string[] = [];
+  const enter = (account: number, name: string) => room.enter(account, () => dropped.push(name));
+  const [first, second, third] = [enter(1, 'first'), enter(1, 'second'), enter(1, 'third')];
+  first.add(50);
+  await first.settle(never);
+  second.add(30);
+  third.add(20);
+  const [waiting, also] = [second.settle(never), third.settle(never)];
+  waiting.catch(() => {});
+  const other = enter(2, 'other');
+  other.add(25);
+  t.same(dropped, ['second'], 'the room is full, and the account that has most loses what is not verified yet');
+  await t.rejects(waiting, /at once/);
+  await other.settle(never);
+  const late = enter(3, 'late');
+  late.add(5);
+  const verified = late.settle(never);
+  t.equal(await Promise.race([verified.then(() => 'verified'), also.then(() => 'also'), nextTurn()]), 'waits');
+  first.release();
+  await Promise.all([verified, also]);
+  t.same(dropped, ['second'], 'both were verified when there was room');
+});
+
+t.test('whoever waits to be verified ends with the process', async (t) => {
+  const room = createProofRoom(100);
+  const [first, second] = [room.enter(1, () => {}), room.enter(1, () => {})];
+  first.add(50);
+  await first.settle(never);
+  second.add(1);
+  const ending = new AbortController();
+  const waiting = second.settle(ending.signal);
+  ending.abort();
+  await t.rejects(waiting);
+});
+
+function nextTurn(): Promise<string> {
+  return new Promise((resolve) => setImmediate(resolve, 'waits'));
+}

@@ -69,7 +69,7 @@ async function fetchOnce(ctx: Context, context: PrimaryContext, order: FetchOrde
       await collection.take(reader.read(message));
       if (!reader.end) continue;
       if (!isCovered) throw new TransferFailed('signature', 'its last message is not signed');
-      return await storeOrRefuse(ctx, order, reader.end, collection);
+      return await storeOrRefuse(ctx, order, reader.end, collection, context.signal);
     }
     throw new TransferFailed('unreachable', 'it sent no answer');
   } finally {
@@ -89,13 +89,19 @@ async function storeOrRefuse(...parts: Parameters<typeof store>): Promise<Fetche
   }
 }
 
-async function store(ctx: Context, order: FetchOrder, end: TransferEnd, collection: Collection): Promise<Fetched> {
+async function store(
+  ctx: Context,
+  order: FetchOrder,
+  end: TransferEnd,
+  collection: Collection,
+  signal: AbortSignal,
+): Promise<Fetched> {
   const { zone, from, stored: over, noted } = order;
   const { soa, kind } = end;
   if (kind === 'current') return { soa, kind, records: 0 };
   const version = (notice: string | null) => ({ soa: soa.record, noted: noted(soa, notice) });
   if (kind === 'whole') {
-    const { set, records, proofs } = await collection.finish();
+    const { set, records, proofs } = await collection.finish(signal);
     const notice = end.outside === 0 ? null : `${end.outside} records outside the zone were left out`;
     const isSigned = proofs.length > 0;
     const signed = isSigned ? await readSignedVersion(ctx, zone, set, [soa.record, ...proofs]) : undefined;
@@ -123,8 +129,10 @@ async function store(ctx: Context, order: FetchOrder, end: TransferEnd, collecti
 interface Collection {
   take(records: readonly ReadRecord[]): Promise<void>;
   rowsOf(records: readonly ReadRecord[]): ImportedRow[];
-  /** Stores what is left. */
-  finish(): Promise<{ readonly set: number; readonly records: number; readonly proofs: readonly ReadRecord[] }>;
+  /** Stores what is left, and waits until the proofs can be verified. */
+  finish(
+    signal: AbortSignal,
+  ): Promise<{ readonly set: number; readonly records: number; readonly proofs: readonly ReadRecord[] }>;
   /** The set belongs to the zone now, or is removed already. */
   keep(): void;
   release(): Promise<void>;
@@ -175,11 +183,11 @@ function createCollection(ctx: Context, zone: ZoneRow, room: ProofRoom): Collect
       if (waiting.count >= ROWS_AT_ONCE) await flush();
     },
     rowsOf: (some) => rowsOf(maker, some),
-    async finish() {
+    async finish(signal) {
       // It may have lost its room meanwhile.
       place.add(0);
-      place.settle();
       const set = await flush();
+      await place.settle(signal);
       return { set, records, proofs };
     },
     keep() {
