@@ -18,14 +18,26 @@ let scratch = Buffer.allocUnsafeSlow(MOST_OCTETS);
 export function writeJoined(socket: Socket, head: readonly Part[], octets: Uint8Array | undefined): boolean {
   if (octets && octets.length > MOST_OCTETS) return writeApart(socket, head, octets);
   const length = lengthOf(head) + (octets?.length ?? 0);
-  // TLS is faster with a buffer of the exact size, and queued data would keep the shared buffer in use.
-  const isOwn = length > MOST_OCTETS || socket.writableLength > 0 || 'encrypted' in socket;
+  // Queued data would keep the shared buffer in use.
+  const isOwn = length > MOST_OCTETS || isBusy(socket);
   const joined = isOwn ? Buffer.allocUnsafe(length) : scratch;
   const at = putAll(joined, head);
   if (octets) joined.set(octets, at);
   if (isOwn) return socket.write(joined);
-  if (!writeAtOnce(socket, joined.subarray(0, length))) scratch = Buffer.allocUnsafeSlow(MOST_OCTETS);
+  if (!writeIdle(socket, joined.subarray(0, length))) scratch = Buffer.allocUnsafeSlow(MOST_OCTETS);
   return !socket.writableNeedDrain && !isQueued(socket);
+}
+
+/** Whether what is written now would wait in the socket. */
+function isBusy(socket: Socket): boolean {
+  return socket.writableLength > 0 || socket.writableCorked > 0 || socket.connecting;
+}
+
+/** Returns whether the memory of the octets can be used again. With TLS, they are encrypted, and so copied, before anything else. */
+function writeIdle(socket: Socket, octets: Buffer): boolean {
+  if (!('encrypted' in socket)) return writeAtOnce(socket, octets);
+  socket.write(octets);
+  return true;
 }
 
 /** Copying many octets would need new memory each time, for which V8 scans its heap again and again. */
@@ -92,12 +104,12 @@ export class Composed {
 
 /** Returns whether the memory of the octets can be used again. */
 function writeReused(socket: Socket, octets: Buffer): boolean {
-  // As in {@link writeJoined}.
-  if (socket.writableLength > 0 || 'encrypted' in socket) {
+  // Copies of the exact size let the buffer be used again; TLS is faster with them if they are large.
+  if (isBusy(socket) || ('encrypted' in socket && octets.length > MOST_OCTETS)) {
     socket.write(Buffer.from(octets));
     return true;
   }
-  if (octets.length <= MOST_OCTETS) return writeAtOnce(socket, octets);
+  if (octets.length <= MOST_OCTETS) return writeIdle(socket, octets);
   socket.write(octets);
   return socket.writableLength === 0;
 }

@@ -1,6 +1,8 @@
 /** What is written at once stays what it was, however slowly it is taken. */
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import t from 'tap';
 import { Composed, writeJoined } from '../../src/plain/write-joined.js';
 
@@ -78,6 +80,52 @@ t.test('a reader that takes nothing gets the same octets as one that takes every
     end.near.end();
     await once(end.far, 'end');
     t.ok(Buffer.concat(end.got).equals(Buffer.concat(end.sent)));
+  }
+  server.close();
+});
+
+const KEY = { ciphers: 'PSK', maxVersion: 'TLSv1.2' } as const;
+
+t.test('the same with TLS, from memory that is used again at once', async (t) => {
+  const key = Buffer.alloc(32, 'k');
+  const server = createTlsServer({ ...KEY, pskCallback: () => key });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  const open = async () => {
+    const accepted = once(server, 'secureConnection') as Promise<[TLSSocket]>;
+    const pskCallback = () => ({ psk: key, identity: 'test' });
+    const far = connectTls({ ...KEY, port, host: '127.0.0.1', pskCallback, checkServerIdentity: () => undefined });
+    const [near] = await accepted;
+    return { far, near, got: [] as Buffer[], sent: [] as Buffer[] };
+  };
+  const [slow, quick] = [await open(), await open()];
+  slow.far.pause();
+  quick.far.on('data', (piece: Buffer) => quick.got.push(piece));
+  const writes = [
+    (socket: Socket, octets: Buffer) => writeJoined(socket, [octets.subarray(0, 10)], octets.subarray(10)),
+    compose,
+    composeLate,
+  ];
+  let isHeld = false;
+  // Until the other side takes no more, and then some: twice in a turn, so that the second finds the first one under way.
+  for (let left = 5, i = 0; left > 0 && i < 20_000; i++) {
+    for (const { near, sent } of [slow, quick, slow, quick]) {
+      const octets = Buffer.alloc(8000 + (i % 7), `${i} `);
+      sent.push(octets);
+      writes[i % 3]!(near, octets);
+    }
+    await turn();
+    await turn();
+    isHeld = slow.near.writableNeedDrain;
+    if (isHeld) left--;
+  }
+  t.ok(isHeld, 'it takes nothing');
+  slow.far.on('data', (piece: Buffer) => slow.got.push(piece));
+  slow.far.resume();
+  for (const { far, near, got, sent } of [slow, quick]) {
+    near.end();
+    await once(far, 'end');
+    t.ok(Buffer.concat(got).equals(Buffer.concat(sent)));
   }
   server.close();
 });
