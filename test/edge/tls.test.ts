@@ -110,6 +110,7 @@ t.test('a custom hostname has versions and suites of its own', async (t) => {
   t.match(await refusal(world.tls('new.customer.test', { maxVersion: 'TLSv1.2' })), /PROTOCOL_VERSION/);
   t.match(await suiteOf('new.customer.test'), /^TLSv1\.3/);
   t.equal(await suiteOf('old.customer.test', { ciphers: `${strong}:${weak}` }), `TLSv1.2 ${weak}`, 'in its own order');
+  t.equal(await suiteOf('usual.customer.test'), 'TLSv1.3 TLS_AES_128_GCM_SHA256', 'the cheaper one, which all have');
   t.equal(await suiteOf('usual.customer.test', only(weak)), `TLSv1.2 ${weak}`, 'others have nothing of that');
   t.equal(await suiteOf('usual.customer.test', only(strong)), `TLSv1.2 ${strong}`);
 });

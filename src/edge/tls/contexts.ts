@@ -75,7 +75,7 @@ export function createTlsContexts(options: ContextOptions): TlsContexts {
       key: certificate.pairs.map(({ key: pem }) => pem),
       minVersion,
       maxVersion,
-      ...(ciphers !== undefined && { ciphers }),
+      ciphers,
       honorCipherOrder: true,
       sessionIdContext: 'edge',
       ticketKeys: tickets.keyFor(fingerprint),
@@ -114,7 +114,7 @@ export function createTlsContexts(options: ContextOptions): TlsContexts {
 }
 
 function textOf({ minVersion, maxVersion, ciphers, protocols }: TlsPolicy): string {
-  return [minVersion, maxVersion, ciphers ?? '', protocols].join('|');
+  return [minVersion, maxVersion, ciphers, protocols].join('|');
 }
 
 /** A context cannot be created, for example because OpenSSL knows none of the cipher suites. */

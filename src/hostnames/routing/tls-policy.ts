@@ -1,19 +1,25 @@
 /** Derives TLS parameters from the settings of a zone and of a custom hostname. Pure. */
-import type { SecureVersion } from 'node:tls';
+import { DEFAULT_CIPHERS, type SecureVersion } from 'node:tls';
 import { DEFAULT_ZONE_SETTINGS } from '../../serving/zone-settings.js';
 import type { Route } from './find-route.js';
 
 export interface TlsPolicy {
   readonly minVersion: SecureVersion;
   readonly maxVersion: SecureVersion;
-  /** In OpenSSL's form; undefined means its default. */
-  readonly ciphers: string | undefined;
+  /** In OpenSSL's form, in order of preference. */
+  readonly ciphers: string;
   /** For ALPN (RFC 7301), in order of preference. */
   readonly protocols: readonly string[];
 }
 
-/** TLS 1.3 has its own suites, which lists for older versions do not contain. */
+/**
+ * TLS 1.3 has its own suites, which lists for older versions do not contain. The first one, which all must have (RFC 8446 §9.1), takes a
+ * tenth less time for a handshake than the one of 256 bits.
+ */
 const TLS13_SUITES = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
+
+const OLDER_SUITES = DEFAULT_CIPHERS.split(':').filter((suite) => !TLS13_SUITES.includes(suite));
+const DEFAULT_SUITES = [...TLS13_SUITES, ...OLDER_SUITES].join(':');
 
 /**
  * The suites of TLS 1.2 to which a host may be limited, as OpenSSL and BoringSSL name them. With a name that OpenSSL does not
@@ -39,7 +45,7 @@ export function policyOf({ holders, settings = DEFAULT_ZONE_SETTINGS }: Route, o
   return {
     minVersion: onlyNew ? 'TLSv1.3' : 'TLSv1.2',
     maxVersion: newest || onlyNew ? 'TLSv1.3' : 'TLSv1.2',
-    ciphers: own.ciphers && own.ciphers.length > 0 ? [...TLS13_SUITES, ...own.ciphers].join(':') : undefined,
+    ciphers: own.ciphers && own.ciphers.length > 0 ? [...TLS13_SUITES, ...own.ciphers].join(':') : DEFAULT_SUITES,
     protocols: (own.http2 ?? settings.http2) === 'on' ? ['h2', 'http/1.1'] : ['http/1.1'],
   };
 }
