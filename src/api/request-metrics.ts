@@ -34,8 +34,8 @@ export function noteRequest(metrics: RequestMetrics, request: FastifyRequest, re
   const answered = { method, path, status, ms, requestId };
   if (READS.has(method) || status >= 400) noteAnswer(metrics, answered, request.log);
   else {
-    const line = measure(metrics, answered);
-    request.log.info({ ...line, ...authorOf(request), ...zonesOf(request) }, 'write');
+    measure(metrics, answered);
+    request.log.info({ ...lineOf(answered), ...authorOf(request), ...zonesOf(request) }, 'write');
   }
 }
 
@@ -48,17 +48,34 @@ export interface Answered {
   readonly requestId: string;
 }
 
-/** Of a request that was not a successful write. */
-export function noteAnswer(metrics: RequestMetrics, answered: Answered, log: Pick<FastifyBaseLogger, 'debug'>): void {
-  log.debug(measure(metrics, answered), 'request');
+interface DebugLog extends Pick<FastifyBaseLogger, 'debug'> {
+  /** Not every logger of the framework tells. */
+  isLevelEnabled?(level: 'debug'): boolean;
 }
 
-/** Returns the fields that are logged. */
-function measure({ latency }: RequestMetrics, { method, status, ms, ...rest }: Answered) {
+/** Of a request that was not a successful write. */
+export function noteAnswer(metrics: RequestMetrics, answered: Answered, log: DebugLog): void {
+  measure(metrics, answered);
+  if (log.isLevelEnabled?.('debug') !== false) log.debug(lineOf(answered), 'request');
+}
+
+function measure({ latency }: RequestMetrics, { method, status, ms }: Answered): void {
   // Clients may invent methods, but not labels.
-  const label = METHODS.has(method) ? method : 'other';
-  latency.observe(ms / 1000, { method: label, status: `${Math.floor(status / 100)}xx` });
-  return { method, status, ms: Math.round(ms), ...rest };
+  latency.observe(ms / 1000, labelsOf(METHODS.has(method) ? method : 'other', Math.floor(status / 100)));
+}
+
+const labels = new Map<string, { readonly method: string; readonly status: string }[]>();
+
+/** The same object for the same labels. */
+function labelsOf(method: string, statusClass: number): { readonly method: string; readonly status: string } {
+  let ofMethod = labels.get(method);
+  if (!ofMethod) labels.set(method, (ofMethod = []));
+  return (ofMethod[statusClass] ??= { method, status: `${statusClass}xx` });
+}
+
+/** The fields that are logged. */
+function lineOf({ ms, ...rest }: Answered) {
+  return { ...rest, ms: Math.round(ms) };
 }
 
 function authorOf({ caller }: FastifyRequest): { readonly actor?: string; readonly key?: string } {

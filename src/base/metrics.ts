@@ -35,21 +35,36 @@ export async function printMetrics(samples: readonly MetricSample[], prefix = 'z
 }
 
 export interface Histogram {
-  /** Counts a value under labels; callers bound how many different labels there are. */
-  observe(value: number, labels?: Readonly<Record<string, string>>): void;
+  /** Counts a value under labels, which must stay as they are; callers bound how many different labels there are. */
+  observe(value: number, labels?: Labels): void;
   samples(): MetricSample[];
 }
 
-const NO_LABELS: Readonly<Record<string, string>> = {};
+type Labels = Readonly<Record<string, string>>;
+
+interface Series {
+  readonly labels: Labels;
+  readonly buckets: number[];
+  sum: number;
+}
+
+const NO_LABELS: Labels = {};
 
 /** `bounds`: the upper limits of the buckets, in ascending order. */
 export function createHistogram(name: string, help: string, bounds: readonly number[]): Histogram {
-  const series = new Map<string, { labels: Readonly<Record<string, string>>; buckets: number[]; sum: number }>();
+  const series = new Map<string, Series>();
+  /** By labels that are given again: printing them takes longer than counting. */
+  const known = new WeakMap<Labels, Series>();
+  const find = (labels: Labels): Series => {
+    const key = labels === NO_LABELS ? '' : JSON.stringify(labels);
+    let one = series.get(key);
+    if (!one) series.set(key, (one = { labels, buckets: new Array<number>(bounds.length + 1).fill(0), sum: 0 }));
+    known.set(labels, one);
+    return one;
+  };
   return {
     observe(value, labels = NO_LABELS) {
-      const key = labels === NO_LABELS ? '' : JSON.stringify(labels);
-      let one = series.get(key);
-      if (!one) series.set(key, (one = { labels, buckets: new Array<number>(bounds.length + 1).fill(0), sum: 0 }));
+      const one = known.get(labels) ?? find(labels);
       const bucket = bounds.findIndex((bound) => value <= bound);
       one.buckets[bucket < 0 ? bounds.length : bucket]! += 1;
       one.sum += value;

@@ -52,7 +52,7 @@ export function answerPlainFirst(
   server.on(event, (socket: Socket) => {
     socket.on('error', () => socket.destroy());
     connections.accept(socket, (head, channel) => {
-      const response = new WholeResponse(channel, head.method, head.isLast);
+      const response = new WholeResponse(channel, head.method, head.isLast, onFault);
       try {
         return answer(head, response, socket) ? response : undefined;
       } catch (error) {

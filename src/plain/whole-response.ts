@@ -1,30 +1,52 @@
-/** A response that is there as a whole: its head and its body are written at once. */
+/** A response that is there as a whole: its head and its body are written at once, at the end of the turn if nothing follows in it. */
 import { STATUS_CODES } from 'node:http';
 import type { Channel, Sending } from './connections.js';
 import { currentDate } from './current-date.js';
+import { type LateWrite, writeAtEndOfTurn } from './late-writes.js';
 import { hasTaken, writeJoined } from './write-joined.js';
 
-export class WholeResponse implements Sending {
+export class WholeResponse implements Sending, LateWrite {
   isBegun = false;
+  private isWritten = false;
+  private head = '';
+  private body: Uint8Array | undefined;
   /** Whether it was sent, once it is over. */
   private isSent: boolean | undefined;
   private onOver: ((isSent: boolean) => void) | undefined;
 
+  /** `tellFault`: called with a bug that shows when the response is written late; the connection has ended then. */
   constructor(
     private readonly channel: Channel,
     private readonly method: 'GET' | 'HEAD',
     private readonly isLast: boolean,
+    private readonly tellFault: (error: unknown) => void = () => {},
   ) {}
 
-  /** `lines`: its fields as they are sent, but for the date and what is said of the connection. */
+  /** `lines`: its fields as they are sent, but for the date and what is said of the connection. `body` must stay as it is. */
   send(status: number, lines: string, body: Uint8Array | undefined): void {
     this.isBegun = true;
-    const { socket, keepAlive, nowMs } = this.channel;
+    const { keepAlive, nowMs, hasMore } = this.channel;
     const connection = this.isLast ? 'close' : `keep-alive\r\nKeep-Alive: ${keepAlive}`;
-    const rest = `Date: ${currentDate(nowMs())}\r\nConnection: ${connection}\r\n\r\n`;
-    const head = [`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n`, lines, rest];
-    writeJoined(socket, head, this.method === 'HEAD' ? undefined : body);
+    const date = currentDate(nowMs());
+    this.head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines}Date: ${date}\r\nConnection: ${connection}\r\n\r\n`;
+    this.body = this.method === 'HEAD' ? undefined : body;
+    // Further requests are answered in the same turn.
+    if (hasMore) this.writeLate();
+    else writeAtEndOfTurn(this);
+  }
+
+  writeLate(): void {
+    const { socket } = this.channel;
+    if (this.isWritten || socket.destroyed) return;
+    this.isWritten = true;
+    writeJoined(socket, [this.head], this.body);
+    this.body = undefined;
     if (hasTaken(socket)) this.finish(true);
+  }
+
+  onFault(error: unknown): void {
+    this.channel.socket.destroy();
+    this.tellFault(error);
   }
 
   /** Calls a function when the response has been sent, or cannot be any more. */
@@ -34,7 +56,8 @@ export class WholeResponse implements Sending {
   }
 
   drained(): void {
-    this.finish(true);
+    // What came before has left only now.
+    if (this.isWritten) this.finish(true);
   }
 
   closed(): void {

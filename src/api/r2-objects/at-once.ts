@@ -95,7 +95,7 @@ function placeOf(url: string): Place | undefined {
   const [, account, bucket, escaped] = TARGET.exec(url) ?? [];
   if (account === undefined) return undefined;
   // An escape that is not UTF-8 throws; the framework then refuses it with a message.
-  const key = decodeURIComponent(escaped!);
+  const key = escaped!.includes('%') ? decodeURIComponent(escaped!) : escaped!;
   return isObjectKey(key) ? { account, bucket: bucket!, key } : undefined;
 }
 
