@@ -110,6 +110,16 @@ export class TurnClass<Item extends InRow<Item>> {
     return true;
   }
 
+  /** `levels`: on which level it is. */
+  isNamed(names: readonly string[], levels: number): boolean {
+    let one: TurnClass<Item> = this;
+    for (let level = levels - 1; level >= 0; level--) {
+      if (one.name !== (names[level] ?? '')) return false;
+      one = one.outer!;
+    }
+    return true;
+  }
+
   hasWaitingRoom(): boolean {
     return this.waiting < this.bounds.waiting && (this.outer?.hasWaitingRoom() ?? true);
   }
@@ -174,6 +184,8 @@ export class TurnClass<Item extends InRow<Item>> {
 export class ClassedQueue<Item extends InRow<Item>> {
   readonly root: TurnClass<Item>;
   private turn = 0;
+  /** The class that was asked for last: requests in a row often have the same. */
+  private last: TurnClass<Item> | undefined;
 
   constructor(
     all: TurnBounds,
@@ -184,6 +196,7 @@ export class ClassedQueue<Item extends InRow<Item>> {
 
   /** The class of the last level. It is forgotten by {@link forget} when nothing is in it. */
   classOf(names: readonly string[]): TurnClass<Item> {
+    if (this.last?.isNamed(names, this.each.length)) return this.last;
     let at = this.root;
     for (let level = 0; level < this.each.length; level++) {
       const name = names[level] ?? '';
@@ -194,6 +207,7 @@ export class ClassedQueue<Item extends InRow<Item>> {
       }
       at = inner;
     }
+    this.last = at;
     return at;
   }
 
@@ -237,7 +251,10 @@ export class ClassedQueue<Item extends InRow<Item>> {
   }
 
   forget(at: TurnClass<Item>): void {
-    for (let one = at; one.outer && one.held + one.waiting === 0; one = one.outer) one.outer.inside.delete(one.name);
+    for (let one = at; one.outer && one.held + one.waiting === 0; one = one.outer) {
+      one.outer.inside.delete(one.name);
+      this.last = undefined;
+    }
   }
 
   /** Where places are missing for this class, has those give some back that hold more than one more than it. */

@@ -110,8 +110,16 @@ function serve(
 
 /** The same for all responses that one purge or one unsafe request concerns. */
 function keyOf(request: CacheRequest): string {
-  return `${request.zone} ${request.scheme}://${request.host}${keyTarget(request)}`;
+  const { zone, scheme, host } = request;
+  const target = keyTarget(request);
+  if (last.target !== target || last.host !== host || last.zone !== zone || last.scheme !== scheme) {
+    last = { zone, scheme, host, target, key: `${zone} ${scheme}://${host}${target}` };
+  }
+  return last.key;
 }
+
+/** Requests in a row are often for the same: their key need not be put together, and read as a whole to find it, again. */
+let last = { zone: -1, scheme: '', host: '', target: '', key: '' };
 
 function find(
   cache: CacheState,

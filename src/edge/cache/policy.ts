@@ -17,9 +17,9 @@ export interface CachePolicy {
 
 /**
  * `static`: a file of a kind that seldom changes. `any`: every response may be stored. `opt-in`: only a response that itself
- * permits shared caches. `bypass`: the cache is not used.
+ * permits shared caches.
  */
-export type Eligibility = 'static' | 'any' | 'opt-in' | 'bypass';
+export type Eligibility = 'static' | 'any' | 'opt-in';
 
 export interface Target {
   readonly method: string;
@@ -37,9 +37,8 @@ const STATIC_EXTENSIONS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Of a request that {@link bypasses} the cache or not. */
-export function eligibilityOf(request: Target): Eligibility {
-  if (bypasses(request)) return 'bypass';
+/** Of a request that does not bypass the cache. */
+export function eligibilityOf(request: Pick<Target, 'target' | 'policy'>): Eligibility {
   if (request.policy.level === 'cache_everything') return 'any';
   return isStatic(request.target) ? 'static' : 'opt-in';
 }

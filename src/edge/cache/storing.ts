@@ -109,7 +109,7 @@ function isAllowed(
   // Some origins answer `/account/x.css` with the account page of the user, so an HTML page is not a static file.
   const isPage = status === 200 && /^text\/html\b/i.test(fieldValue(fields, 'content-type') ?? '');
   if (eligibility === 'static' && !isPage) return true;
-  return eligibility !== 'bypass' && allowsSharedCaches(directives) && explicit !== undefined;
+  return allowsSharedCaches(directives) && explicit !== undefined;
 }
 
 /** Whether a response itself allows shared caches to store it. Without that, one that is `opt-in` is not stored. */

@@ -43,6 +43,33 @@ function specialFields(): Special[][] {
 /** To lower case. */
 const LOWER = Uint8Array.from({ length: 256 }, (_, octet) => (octet >= 65 && octet <= 90 ? octet + 32 : octet));
 
+/** Longer heads are not kept, so they are read each time. */
+const MOST_KEPT_OCTETS = 2048;
+
+/** The head that was read last, if it was a usual one: an origin that is asked for the same often sends the same octets. */
+class LastHead {
+  /** Octets of it; 0: there is none. */
+  length = 0;
+  /** Where its fields were printed. */
+  at = 0;
+  readonly fields = Buffer.allocUnsafeSlow(MOST_KEPT_OCTETS);
+  private readonly octets = Buffer.allocUnsafeSlow(MOST_KEPT_OCTETS);
+
+  begins(octets: Buffer): boolean {
+    const { length } = this;
+    // Its empty line is its only one, and is nearly never there in another head.
+    if (length === 0 || octets.length < length || octets[length - 1] !== LF || octets[length - 3] !== LF) return false;
+    return octets.compare(this.octets, 0, length, 0, length) === 0;
+  }
+
+  keep(octets: Buffer, end: number, out: Buffer, at: number, printed: number): void {
+    octets.copy(this.octets, 0, 0, end);
+    out.copy(this.fields, 0, at, at + printed);
+    this.length = end;
+    this.at = at;
+  }
+}
+
 /** Of the head that was read last. */
 export class UsualHead {
   status = 0;
@@ -60,12 +87,26 @@ export class UsualHead {
   /** Where its type stands in what was printed: nobody asks for that of most. */
   private typeFrom = 0;
   private typeTo = 0;
+  private readonly last = new LastHead();
 
   /**
    * Prints fields into `out` from `at` on, which has room for them. Returns where the head ends in `octets`; 0 if it is not a usual
    * one, or not complete.
    */
   read(octets: Buffer, out: Buffer, at: number): number {
+    const { last } = this;
+    if (last.at === at && last.begins(octets)) {
+      last.fields.copy(out, at, 0, this.printed);
+      return last.length;
+    }
+    last.length = 0;
+    const end = this.readAnew(octets, out, at);
+    if (end > 0 && end <= MOST_KEPT_OCTETS && this.printed <= MOST_KEPT_OCTETS)
+      last.keep(octets, end, out, at, this.printed);
+    return end;
+  }
+
+  private readAnew(octets: Buffer, out: Buffer, at: number): number {
     this.clear();
     let i = this.readStatus(octets);
     let to = at;

@@ -31,6 +31,8 @@ interface Kept {
 export function createRoutingTable(store: Store, serving: ServingSettings): RoutingTable {
   const hosts = new LRUCache<string, Kept>({ max: MOST_HOSTS });
   const generations = new Map<number, number>();
+  /** The last one that was found, while nothing was forgotten: requests in a row are often for the same host. */
+  let last: Route | undefined;
 
   function generationOf(zones: readonly number[]): number {
     let sum = 0;
@@ -40,17 +42,20 @@ export function createRoutingTable(store: Store, serving: ServingSettings): Rout
 
   return {
     find(host) {
+      if (last?.host === host) return last;
       const kept = hosts.get(host);
-      if (kept && kept.generation === generationOf(kept.route.zones)) return kept.route;
+      if (kept && kept.generation === generationOf(kept.route.zones)) return (last = kept.route);
       const route = findRoute(store, serving, host);
       // It may be a part of a whole request head.
       hosts.set(detachedText(host), { route, generation: generationOf(route.zones) });
       return route;
     },
     forgetZone(zone) {
+      last = undefined;
       generations.set(zone, (generations.get(zone) ?? 0) + 1);
     },
     forgetHostname(hostname) {
+      last = undefined;
       const parent = hostname.startsWith('*.') ? hostname.slice(2) : hostname;
       hosts.delete(parent);
       const below = `.${parent}`;
@@ -59,6 +64,7 @@ export function createRoutingTable(store: Store, serving: ServingSettings): Rout
       }
     },
     forgetAll() {
+      last = undefined;
       hosts.clear();
       generations.clear();
     },

@@ -41,10 +41,11 @@ function readGenerally(text: string): Read | undefined {
 
 function readHere(
   text: string,
+  head = new UsualHead(),
+  at = 10,
 ): (Read & { readonly end: number; readonly head: UsualHead; readonly type: string }) | undefined {
-  const head = new UsualHead();
   const out = Buffer.alloc(131_072);
-  const end = head.read(Buffer.from(text, 'latin1'), out, 10);
+  const end = head.read(Buffer.from(text, 'latin1'), out, at);
   if (end === 0) return undefined;
   const { status, keepAliveS, isLast, printed } = head;
   const type = head.typeIn(out);
@@ -52,7 +53,7 @@ function readHere(
     status,
     keepAliveS,
     isReusable: !isLast,
-    printed: out.toString('latin1', 10, 10 + printed),
+    printed: out.toString('latin1', at, at + printed),
     end,
     head,
     type,
@@ -80,6 +81,35 @@ t.test('what it reads in a usual head', async (t) => {
     { length: 5, hasDate: true, isFixed: false, type: 'text/html', directives: 'private,max-age=1,' },
   );
   t.match(read.printed, /^server: a\/1\r\ndate: .*\r\ncontent-type: text\/html\r\ncontent-length: 5\r\nx-e: \xe9\r\n/);
+});
+
+t.test('heads that are repeated are read as the first time', async (t) => {
+  const first = 'HTTP/1.1 200 OK\r\nContent-Type: a/b\r\nContent-Length: 2\r\nConnection: close\r\nX-A: 1\r\n\r\n';
+  const other = first.replace('X-A: 1', 'X-A: 2').replace('close', 'Keep-Alive');
+  const long = first.replace('X-A: 1', `X-A: ${'1'.repeat(3000)}`);
+  const texts = [
+    ...[
+      first,
+      `${first}ok`,
+      first.replace('X-A: 1', 'X-A: 2'),
+      first.slice(0, -1),
+      first,
+      `${first.slice(0, -2)}X-B: 2\r\n\r\n`,
+      first,
+      other,
+      `${other}ok`,
+    ],
+    ...[first.replace('Content-Length: 2', 'Content-Length: x'), other, first.replace('200', '204'), long, long, first],
+  ];
+  const head = new UsualHead();
+  texts.forEach((text, i) => {
+    for (const at of i % 3 === 0 ? [10, 20, 10] : [10, 10]) {
+      const { head: one, ...again } = readHere(text, head, at) ?? {};
+      const { head: fresh, ...once } = readHere(text, undefined, at) ?? {};
+      t.strictSame(again, once, `${i} at ${at}`);
+      t.strictSame([one?.length, one?.hasDate, one?.directives], [fresh?.length, fresh?.hasDate, fresh?.directives]);
+    }
+  });
 });
 
 t.test('what is left to the general way', async (t) => {
