@@ -103,6 +103,8 @@ export interface LargeEdit<Value, Result> {
   /** The zone as it is now; throws when the actor may not edit it. */
   readonly zone: () => ZoneRow;
   readonly work: EditWork<Value>;
+  /** Writes what changes besides records, in the same commit. `zone`: as it is then. */
+  readonly end?: (draft: Draft, zone: ZoneRow, value: Value) => void;
   /** Reads the result after everything is written, serials included, through `own`; it may also write. */
   readonly read: (value: Value, own: Context) => Result;
 }
@@ -122,15 +124,20 @@ export async function commitEdits<Value, Result>(
   ctx: Context,
   edit: LargeEdit<Value, Result>,
 ): Promise<Committed<Result>> {
-  const { size, zone, work, read } = edit;
-  const atOnce = (draft: Draft): Value => finished(work(draft, zone()));
+  const { size, zone, work, end, read } = edit;
+  const atOnce = (draft: Draft): Value => {
+    const now = zone();
+    const value = finished(work(draft, now));
+    end?.(draft, now, value);
+    return value;
+  };
   // A secondary zone has few records of its own, and removing one may show one of its primary.
   if (size <= FEW_EDITS || zone().type === 'secondary') return commitAndRead(ctx, atOnce, read);
   return commitPrepared(ctx, {
     plan: (outdated) => planEdits(ctx, edit, outdated),
     make: (draft, plan: PlannedEdits<Value> | undefined) =>
-      plan ? finished(makePlanned(ctx, draft, zone(), plan)) : atOnce(draft),
-    steps: (plan) => (isMany(plan) ? (draft, own) => makePlanned(own, draft, zone(), plan) : undefined),
+      plan ? finished(makePlanned(ctx, draft, zone(), plan, end)) : atOnce(draft),
+    steps: (plan) => (isMany(plan) ? (draft, own) => makePlanned(own, draft, zone(), plan, end) : undefined),
     read,
   });
 }
@@ -175,10 +182,12 @@ function* makePlanned<Value>(
   draft: Draft,
   now: ZoneRow,
   { zone, value, entries, ready, replacement }: PlannedEdits<Value>,
+  end: LargeEdit<Value, unknown>['end'],
 ): Generator<undefined, Value | typeof OUTDATED> {
   if (!isSameState(now, zone) || (replacement && !mayReplace(ctx, now, replacement))) return OUTDATED;
   if (ready) yield* draft.applyReady(zone.seq, ready, replacement);
   for (const entry of entries) draft.event(entry);
+  end?.(draft, now, value);
   return value;
 }
 

@@ -23,18 +23,40 @@ export interface Counts {
 }
 
 /** Removals come first, so that the rules about neighbours see only what stays. */
-export function applyDifference(ctx: Context, edits: RecordEdits, zone: ZoneRow, owners: UpdatedOwners): Counts {
-  const all = [...owners.all()].map((at) => ({ at, ...differenceAt(at) }));
-  const removed = all.flatMap((difference) => difference.removed);
-  for (const row of removed) deleteRow(edits, zone, row);
-  const changed = all.flatMap((difference) => difference.changed);
-  for (const change of changed) changeRow(ctx, edits, zone, change);
-  let added = 0;
-  for (const difference of all) {
-    for (const one of difference.added) addOne(ctx, edits, zone, difference.at, one);
-    added += difference.added.length;
+export function* applyDifference(
+  ctx: Context,
+  edits: RecordEdits,
+  zone: ZoneRow,
+  owners: UpdatedOwners,
+): Generator<undefined, Counts> {
+  const all: (OwnerDifference & { readonly at: UpdatedOwner })[] = [];
+  for (const at of owners.all()) {
+    all.push({ at, ...differenceAt(at) });
+    yield;
   }
-  return { added, removed: removed.length, changed: changed.length };
+  let [added, removed, changed] = [0, 0, 0];
+  for (const difference of all) {
+    for (const row of difference.removed) {
+      deleteRow(edits, zone, row);
+      removed++;
+      yield;
+    }
+  }
+  for (const difference of all) {
+    for (const change of difference.changed) {
+      changeRow(ctx, edits, zone, change);
+      changed++;
+      yield;
+    }
+  }
+  for (const difference of all) {
+    for (const one of difference.added) {
+      addOne(ctx, edits, zone, difference.at, one);
+      added++;
+      yield;
+    }
+  }
+  return { added, removed, changed };
 }
 
 type Added = OwnerDifference['added'][number];

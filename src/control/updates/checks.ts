@@ -74,8 +74,8 @@ function requireOurs({ store }: Context, zone: ZoneRow, type: number): void {
 }
 
 /** Resolvers see the addresses of the edge there, so a client cannot know what it would change. */
-function requireUnproxied({ owner, stored }: UpdatedOwner, type: number): void {
-  if (isProxiableType(type) && stored.some(({ proxied }) => proxied === 1)) {
+function requireUnproxied({ owner, isProxied }: UpdatedOwner, type: number): void {
+  if (isProxiableType(type) && isProxied) {
     throw updateFailure('proxied', { name: toFqdn(owner) });
   }
 }

@@ -15,10 +15,13 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 
 interface Entry {
   readonly type: number;
-  /** The same for data that are the same record. */
-  readonly key: string;
   readonly rdata: Uint8Array;
-  /** Seconds; undefined: as it is stored. */
+}
+
+/** The records of one type, by a key that is the same for data that are the same record. */
+interface EntrySet {
+  readonly entries: Map<string, Entry>;
+  /** Seconds; undefined: as they are stored. */
   ttl: number | undefined;
 }
 
@@ -26,7 +29,10 @@ export interface UpdatedOwner {
   readonly owner: Uint8Array;
   readonly isApex: boolean;
   readonly stored: readonly RecordRow[];
-  entries: Entry[];
+  readonly storedTypes: ReadonlySet<number>;
+  readonly isProxied: boolean;
+  /** By type; only types that have records. */
+  readonly sets: Map<number, EntrySet>;
 }
 
 export interface UpdatedOwners {
@@ -40,16 +46,26 @@ export function createUpdatedOwners(store: Store, zone: ZoneRow): UpdatedOwners 
     at(owner) {
       const name = toHex(lowerName(owner));
       let known = owners.get(name);
-      if (!known) {
-        const ownerKey = ownerKeyOf(owner, zone.apex);
-        const stored = recordsOfOwner(store, zone.seq, ownerKey);
-        known = { owner, isApex: ownerKey.length === 0, stored, entries: stored.map(entryOf) };
-        owners.set(name, known);
-      }
+      if (!known) owners.set(name, (known = readOwner(store, zone, owner)));
       return known;
     },
     all: () => owners.values(),
   };
+}
+
+function readOwner(store: Store, zone: ZoneRow, owner: Uint8Array): UpdatedOwner {
+  const ownerKey = ownerKeyOf(owner, zone.apex);
+  const stored = recordsOfOwner(store, zone.seq, ownerKey);
+  const sets = new Map<number, EntrySet>();
+  for (const { type, rdata } of stored) entriesOf(sets, type).set(keyOf(type, rdata), { type, rdata });
+  const isProxied = stored.some(({ proxied }) => proxied === 1);
+  return { owner, isApex: ownerKey.length === 0, stored, storedTypes: new Set(sets.keys()), isProxied, sets };
+}
+
+function entriesOf(sets: Map<number, EntrySet>, type: number): Map<string, Entry> {
+  let set = sets.get(type);
+  if (!set) sets.set(type, (set = { entries: new Map(), ttl: undefined }));
+  return set.entries;
 }
 
 /** Types of which an owner has one record; a second takes the place of the first (RFC 2136 §3.4.2.2, RFC 6672 §2.4). */
@@ -59,25 +75,29 @@ const SINGLE: ReadonlySet<number> = new Set([Type.cname, Type.dname]);
  * Adds a record, whose TTL becomes that of its set. A CNAME beside other data, and other data beside a CNAME, are
  * ignored (RFC 2136 §3.4.2.2); at the apex there always are other data.
  */
-export function addTo(at: UpdatedOwner, { type, ttl, rdata }: ReadRecord): void {
-  const isOther = (entry: Entry): boolean => (entry.type === Type.cname) !== (type === Type.cname);
-  if ((at.isApex && type === Type.cname) || at.entries.some(isOther)) return;
+export function addTo({ isApex, sets }: UpdatedOwner, { type, ttl, rdata }: ReadRecord): void {
+  const isCname = type === Type.cname;
+  const hasOther = isCname ? sets.size > (sets.has(type) ? 1 : 0) : sets.has(Type.cname);
+  if ((isApex && isCname) || hasOther) return;
   const key = keyOf(type, rdata);
-  const same = at.entries.find((entry) => entry.type === type && entry.key === key);
-  if (!same) {
-    if (SINGLE.has(type)) removeSet(at, type);
-    at.entries.push({ type, key, rdata, ttl });
-  }
-  for (const entry of at.entries) if (entry.type === type) entry.ttl = ttl;
+  if (SINGLE.has(type) && !sets.get(type)?.entries.has(key)) sets.delete(type);
+  const entries = entriesOf(sets, type);
+  if (!entries.has(key)) entries.set(key, { type, rdata });
+  sets.get(type)!.ttl = ttl;
 }
 
-export function removeSet(at: UpdatedOwner, type: number): void {
-  at.entries = at.entries.filter((entry) => entry.type !== type);
+export function removeSet({ sets }: UpdatedOwner, type: number): void {
+  sets.delete(type);
 }
 
-export function removeOne(at: UpdatedOwner, { type, rdata }: ReadRecord): void {
-  // Not by key: texts that are cut at other places are other data (RFC 2136 §1.1.1).
-  at.entries = at.entries.filter((entry) => entry.type !== type || !isSameData(type, entry.rdata, rdata));
+export function removeOne({ sets }: UpdatedOwner, { type, rdata }: ReadRecord): void {
+  const set = sets.get(type);
+  const key = keyOf(type, rdata);
+  const known = set?.entries.get(key);
+  // The key is not enough: texts that are cut at other places are other data (RFC 2136 §1.1.1).
+  if (!set || !known || !isSameData(type, known.rdata, rdata)) return;
+  set.entries.delete(key);
+  if (set.entries.size === 0) sets.delete(type);
 }
 
 function isSameData(type: number, one: Uint8Array, other: Uint8Array): boolean {
@@ -93,30 +113,32 @@ export interface OwnerDifference {
   readonly added: readonly { readonly type: number; readonly ttl: number; readonly rdata: Uint8Array }[];
 }
 
-export function differenceAt({ stored, entries }: UpdatedOwner): OwnerDifference {
+export function differenceAt({ stored, sets }: UpdatedOwner): OwnerDifference {
   const removed: RecordRow[] = [];
   const changed: OwnerDifference['changed'][number][] = [];
-  const left = new Set(entries);
+  const left = new Map([...sets].map(([type, { entries }]) => [type, new Map(entries)]));
   for (const row of stored) {
     const { type, rdata } = row;
-    const key = keyOf(type, rdata);
-    const same = entries.find((entry) => entry.type === type && entry.key === key);
-    const stands = same ?? (SINGLE.has(type) ? entries.find((entry) => entry.type === type) : undefined);
-    if (!stands) removed.push(row);
-    else {
-      left.delete(stands);
-      const ttl = stands.ttl ?? servedTtl(row.ttl);
-      if (!isSameData(type, stands.rdata, rdata) || ttl !== servedTtl(row.ttl)) {
-        changed.push({ row, ttl, rdata: stands.rdata });
-      }
+    const set = sets.get(type);
+    const key = set && (SINGLE.has(type) ? [...set.entries.keys()][0]! : keyOf(type, rdata));
+    const stands = key === undefined ? undefined : set!.entries.get(key);
+    if (!stands) {
+      removed.push(row);
+      continue;
+    }
+    left.get(type)!.delete(key!);
+    const ttl = set!.ttl ?? servedTtl(row.ttl);
+    if (!isSameData(type, stands.rdata, rdata) || ttl !== servedTtl(row.ttl)) {
+      changed.push({ row, ttl, rdata: stands.rdata });
     }
   }
-  const added = [...left].map(({ type, rdata, ttl }) => ({ type, rdata, ttl: ttl! }));
-  return { removed, changed, added: added.sort((a, b) => a.type - b.type) };
-}
-
-function entryOf({ type, rdata }: RecordRow): Entry {
-  return { type, key: keyOf(type, rdata), rdata, ttl: undefined };
+  const added = [...left.values()].flatMap((entries) => [...entries.values()]);
+  const ttlOf = (type: number): number => sets.get(type)!.ttl!;
+  return {
+    removed,
+    changed,
+    added: added.map(({ type, rdata }) => ({ type, rdata, ttl: ttlOf(type) })).sort((a, b) => a.type - b.type),
+  };
 }
 
 function keyOf(type: number, rdata: Uint8Array): string {

@@ -18,26 +18,39 @@ interface WantedSet {
 
 /**
  * Checks all prerequisites, in their order, against what resolvers see. Throws a refusal of errors.ts. Call it inside a
- * write, so that nothing changes before the update is applied.
+ * write, or where it is noticed that the zone has changed before the update is applied. Yields after each.
  */
-export function requirePrerequisites(store: Store, zone: ServingZone, prerequisites: readonly ReadRecord[]): void {
+export function* requirePrerequisites(
+  store: Store,
+  zone: ServingZone,
+  prerequisites: readonly ReadRecord[],
+): Generator<undefined, void> {
   const { apex } = zone.facts;
   const wanted = new Map<string, WantedSet>();
-  const servedAt = (owner: Uint8Array): readonly RRset[] =>
-    servedAtOwner(store, zone, ownerKeyOf(owner, apex)).rrsets.filter(
-      ({ type, rdatas }) => type <= 0xffff && rdatas.length > 0,
-    );
+  const known = new Map<string, readonly RRset[]>();
+  const servedAt = (owner: Uint8Array): readonly RRset[] => {
+    const name = toHex(lowerName(owner));
+    let served = known.get(name);
+    if (!served) {
+      const { rrsets } = servedAtOwner(store, zone, ownerKeyOf(owner, apex));
+      served = rrsets.filter(({ type, rdatas }) => type <= 0xffff && rdatas.length > 0);
+      known.set(name, served);
+    }
+    return served;
+  };
   for (const record of prerequisites) {
     if (record.ttl !== 0) throw updateFailure('malformed', { reason: 'a prerequisite has a TTL' });
     requireInZone(record, apex);
     if (record.class === Class.in) noteWanted(wanted, record);
     else requireState(record, servedAt(record.owner));
+    yield;
   }
   for (const { record, datas } of wanted.values()) {
     const served = servedAt(record.owner).find(({ type }) => type === record.type);
     const same =
       served?.rdatas.length === datas.size && served.rdatas.every((rdata) => datas.has(keyOf(record, rdata)));
     if (!same) throw failureOf('setMissing', record);
+    yield;
   }
 }
 

@@ -1,20 +1,21 @@
 /** Use case: a dynamic update (RFC 2136): prerequisites, checks, permissions and changes in one commit, all or nothing. */
 
-import { AppError } from '../../base/errors.js';
+import { toHex } from '../../base/bytes.js';
+import { inSlices } from '../../base/slices.js';
 import { Class, Type } from '../../dns/codes.js';
 import type { ReadRecord } from '../../dns/message.js';
-import { isWildcard, nameEquals } from '../../dns/name.js';
+import { isAtOrBelow, isWildcard, lowerName, nameEquals, ownerKeyOf } from '../../dns/name.js';
 import { serialIsAfter } from '../../dns/serial.js';
 import { servingZone } from '../../serving/zone.js';
 import { isAnswered } from '../../serving/zone-state.js';
+import { tallyOfOwner } from '../../store/records/records.js';
 import { noteApplied, type SignedUpdate, wasApplied } from '../../store/secondary/applied-updates.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { permitted, requireZone, targetOfZone } from '../guard/access.js';
-import { commit, type Draft } from '../kernel/commit.js';
+import type { Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
-import { signPlanned } from '../kernel/planned-edits.js';
+import { commitEdits, FEW_EDITS } from '../kernel/planned-edits.js';
 import type { RecordEdits } from '../kernel/record-edits.js';
-import type { MadeSignatures } from '../kernel/zone-keys.js';
 import { applyDifference, type Counts } from './apply.js';
 import { requireKnownType, requireMayAdd, requireMayRemove, requireNotOfSigner, requireUsable } from './checks.js';
 import { updateFailure } from './errors.js';
@@ -39,40 +40,66 @@ export interface UpdateResult extends Counts {
  * for every write. An update that changes nothing leaves the serial as it is.
  */
 export async function applyUpdate(ctx: Context, zoneId: string, request: UpdateRequest): Promise<UpdateResult> {
-  const { updates, prerequisites, signed } = request;
   const asked = requireUpdatable(ctx, zoneId);
   const own: Context = { ...ctx, actor: permitted(ctx.actor, 'dns', 'write', targetOfZone(ctx.store, asked)) };
-  const signatures = await signAhead(own, asked, updates);
-  const { value, zones } = await commit({ ...own, signatures }, (draft): Counts & { readonly repeated: boolean } => {
-    const zone = requireUpdatable(own, zoneId);
-    if (wasApplied(own.store, signed)) return { ...NOTHING, repeated: true };
-    requirePrerequisites(own.store, servingZone(own.store, zone, own.settings), prerequisites);
-    for (const record of updates) scan(record, zone);
-    const { counts, serial } = instruct(own, draft, zone, updates);
-    if (serial !== zone.serial) setSerial(draft, zone, serial);
-    if (counts !== NOTHING) noteApplied(own.store, signed, Math.floor(draft.now / 1e6));
-    return { ...counts, repeated: false };
+  const { value, zones } = await commitEdits(own, {
+    size: await sizeOf(own, asked, request),
+    zone: () => requireUpdatable(own, zoneId),
+    work: (edits, zone) => perform(own, edits, zone, request),
+    end(draft, zone, { serial }) {
+      if (serial !== zone.serial) setSerial(draft, zone, serial);
+    },
+    read({ counts, repeated }, { store, clock }) {
+      if (counts !== NOTHING) noteApplied(store, request.signed, Math.floor(clock.nowUs() / 1e6));
+      return { ...counts, repeated };
+    },
   });
   const change = zones.find(({ kind }) => kind !== undefined);
   return { ...value, serial: change?.serial };
 }
 
-/** The signatures that it will need. What is wrong with it is found out in the write. */
-async function signAhead(
-  ctx: Context,
-  zone: ZoneRow,
-  updates: readonly ReadRecord[],
-): Promise<MadeSignatures | undefined> {
-  const work = function* (edits: RecordEdits): Generator<undefined, void> {
-    instruct(ctx, edits, zone, updates);
-    yield;
+/** Records that are read in the time in which one is edited. */
+const READ_IN_AN_EDIT = 8;
+
+/** How much work it is, as a number of edits: instructions and prerequisites, or what stands at their names. */
+async function sizeOf(
+  { store, clock }: Context,
+  { seq, apex }: ZoneRow,
+  { updates, prerequisites }: UpdateRequest,
+): Promise<number> {
+  const all = [...updates, ...prerequisites];
+  if (all.length > FEW_EDITS) return all.length;
+  const count = function* (): Generator<undefined, number> {
+    let records = 0;
+    const owners = new Map(all.map(({ owner }) => [toHex(lowerName(owner)), owner]));
+    for (const owner of owners.values()) {
+      // What is outside of the zone is refused later.
+      if (!isAtOrBelow(owner, apex)) continue;
+      for (const [, tally] of tallyOfOwner(store, seq, ownerKeyOf(owner, apex))) records += tally.records;
+      yield;
+    }
+    return records;
   };
-  try {
-    return await signPlanned(ctx, zone, updates.length, work, undefined);
-  } catch (error) {
-    if (error instanceof AppError) return undefined;
-    throw error;
-  }
+  return Math.max(all.length, (await inSlices(clock, count())) / READ_IN_AN_EDIT);
+}
+
+interface Performed {
+  readonly counts: Counts;
+  /** That it asks for. */
+  readonly serial: number;
+  readonly repeated: boolean;
+}
+
+function* perform(
+  ctx: Context,
+  edits: RecordEdits,
+  zone: ZoneRow,
+  { updates, prerequisites, signed }: UpdateRequest,
+): Generator<undefined, Performed> {
+  if (wasApplied(ctx.store, signed)) return { counts: NOTHING, serial: zone.serial, repeated: true };
+  yield* requirePrerequisites(ctx.store, servingZone(ctx.store, zone, ctx.settings), prerequisites);
+  for (const record of updates) scan(record, zone);
+  return { ...(yield* instruct(ctx, edits, zone, updates)), repeated: false };
 }
 
 const NOTHING: Counts = { added: 0, removed: 0, changed: 0 };
@@ -106,20 +133,21 @@ function requireWellFormed(record: ReadRecord, { apex }: ZoneRow): void {
 }
 
 /** The numbers are {@link NOTHING} itself when nothing is left to do. */
-function instruct(
+function* instruct(
   ctx: Context,
   edits: RecordEdits,
   zone: ZoneRow,
   updates: readonly ReadRecord[],
-): { readonly counts: Counts; readonly serial: number } {
+): Generator<undefined, Pick<Performed, 'counts' | 'serial'>> {
   const owners = createUpdatedOwners(ctx.store, zone);
   let { serial } = zone;
   for (const record of updates) {
     if (record.class === Class.in && record.type === Type.soa) serial = takeSerial(ctx, zone, record, serial);
     else if (record.class === Class.in) add(ctx, zone, owners, record);
     else remove(ctx, zone, owners, record);
+    yield;
   }
-  const counts = applyDifference(ctx, edits, zone, owners);
+  const counts = yield* applyDifference(ctx, edits, zone, owners);
   if (serial !== zone.serial) return { counts: { ...counts, changed: counts.changed + 1 }, serial };
   return { counts: counts.added + counts.removed + counts.changed === 0 ? NOTHING : counts, serial };
 }
@@ -136,20 +164,20 @@ function add(ctx: Context, zone: ZoneRow, owners: UpdatedOwners, record: ReadRec
 function remove(ctx: Context, zone: ZoneRow, owners: UpdatedOwners, record: ReadRecord): void {
   const at = owners.at(record.owner);
   const { type } = record;
-  const types = type === Type.any ? new Set(at.stored.map((row) => row.type)) : new Set([type]);
+  const types = type === Type.any ? at.storedTypes : new Set([type]);
   requireMayRemove(ctx, zone, at, types);
   // Of the apex, SOA and name servers stay (RFC 2136 §3.4.2.3, §3.4.2.4).
   const staysWhole = (one: number): boolean => one === Type.soa || (at.isApex && one === Type.ns);
   if (record.class === Class.none) {
     if (type !== Type.soa && !isLastNameServer(zone, at, record)) removeOne(at, record);
   } else if (type === Type.any) {
-    for (const { type: one } of [...at.entries]) if (!staysWhole(one)) removeSet(at, one);
+    for (const one of [...at.sets.keys()]) if (!staysWhole(one)) removeSet(at, one);
   } else if (!staysWhole(type)) removeSet(at, type);
 }
 
 /** The name servers of the service are served beside the stored ones. */
 function isLastNameServer({ name_server_mode: mode }: ZoneRow, at: UpdatedOwner, { type }: ReadRecord): boolean {
-  const left = at.entries.filter((entry) => entry.type === Type.ns).length;
+  const left = at.sets.get(Type.ns)?.entries.size ?? 0;
   return type === Type.ns && at.isApex && mode === 'records' && left <= 1;
 }
 
