@@ -2,7 +2,7 @@
  * Reads the token a customer puts on their web server. Customers choose where this asks, so it asks public addresses only,
  * those it has checked and no others, over plain HTTP, and follows nothing (edge specification §6).
  */
-import { Agent, request } from 'undici';
+import { Client } from 'undici';
 import type { Clock } from '../base/clock.js';
 import { parseIP } from '../base/ip.js';
 import type { Unseen } from '../certs/http-challenge.js';
@@ -72,7 +72,7 @@ async function fetchFrom(
   { host, path, port, clock }: Wanted,
 ): Promise<{ readonly text: string | undefined } | 'unreachable'> {
   let isAnswered = false;
-  const agent = new Agent({
+  const client = new Client(`http://${address.includes(':') ? `[${address}]` : address}:${port}`, {
     allowH2: false,
     maxResponseSize: MOST_OCTETS,
     maxHeaderSize: 8192,
@@ -83,9 +83,8 @@ async function fetchFrom(
   const late = new AbortController();
   const cancel = clock.after(LIMIT_MS, () => late.abort());
   try {
-    const url = `http://${address.includes(':') ? `[${address}]` : address}:${port}${path}`;
     const headers = { host, 'user-agent': USER_AGENT, accept: 'text/plain' };
-    const answer = await request(url, { method: 'GET', headers, dispatcher: agent, signal: late.signal });
+    const answer = await client.request({ path, method: 'GET', headers, signal: late.signal });
     isAnswered = true;
     const text = await answer.body.text();
     return { text: answer.statusCode === 200 ? text.trim() : undefined };
@@ -94,6 +93,6 @@ async function fetchFrom(
     return isAnswered ? { text: undefined } : 'unreachable';
   } finally {
     cancel();
-    await agent.destroy();
+    await client.destroy();
   }
 }

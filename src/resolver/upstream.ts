@@ -1,8 +1,8 @@
 /**
- * Queries to outside recursive resolvers. This is the only user of dns2, which writes the queries and frames answers
- * over TCP. This file and its neighbours add the rest: servers in order under one overall deadline, rests for servers
- * that do not respond, TCP after a truncated answer, and checks that accept an answer only when sender, id and question
- * match and every octet can be parsed (RFC 5452 §9.1).
+ * Queries to outside recursive resolvers. This is the only user of dns2, which frames answers over TCP. This file and its
+ * neighbours add the rest: servers in order under one overall deadline, rests for servers that do not respond, TCP after a
+ * truncated answer, and checks that accept an answer only when sender, id and question match and every octet can be parsed
+ * (RFC 5452 §9.1).
  */
 import { createRequire } from 'node:module';
 import { connect } from 'node:net';
@@ -10,8 +10,9 @@ import type dns2 from 'dns2';
 import { type Clock, steadyMs } from '../base/clock.js';
 import { messageOf } from '../base/errors.js';
 import { type Random, systemRandom } from '../base/random.js';
-import { Class, RCODE_MNEMONICS, Rcode } from '../dns/codes.js';
+import { Class, RCODE_MNEMONICS, Rcode, Type } from '../dns/codes.js';
 import { type ReadMessage, readMessage, TRUNCATED } from '../dns/message.js';
+import { MessageWriter } from '../dns/message-writer.js';
 import { labelsOf, NameError, nameEquals, parseName } from '../dns/name.js';
 import { readAnswer, type UpstreamAnswer } from './answer.js';
 import { askByDatagram, type DatagramServer } from './datagram-question.js';
@@ -48,7 +49,7 @@ const TIMEOUT_MS = 2000;
 const DEADLINE_MS = 6000;
 /** The advertised UDP payload size in octets; it avoids fragments (RFC 6891 §6.2.5). */
 const UDP_SIZE = 1232;
-/** Loaded with the first query, so that commands, which mostly ask nothing, start at once. */
+/** Loaded with the first query over TCP: hardly any command asks one. */
 function loadPacket(): typeof dns2.Packet {
   return (createRequire(import.meta.url)('dns2') as typeof dns2).Packet;
 }
@@ -130,7 +131,7 @@ function failed(status: 'servfail' | 'timeout', reason: string): UpstreamAnswer 
   return { status, records: [], referral: [], reason };
 }
 
-/** Wire form in lower case; undefined for invalid names and for labels that contain dots, which dns2 cannot write. */
+/** Wire form in lower case; undefined for invalid names and for labels that contain dots, which texts cannot tell from two labels. */
 function wireName(text: string): Uint8Array | undefined {
   try {
     const wire = parseName(`${text.toLowerCase().replace(/\.$/, '')}.`);
@@ -180,17 +181,15 @@ function judge(message: ReadMessage, { name, type }: Question): Outcome {
   return { reason: `answered ${RCODE_MNEMONICS[rcode] ?? `RCODE${rcode}`}`, heard: true, works: true };
 }
 
-function makeQuery({ name, type }: Question, id: number, edns: boolean): Buffer {
-  const packet = new (loadPacket())();
-  Object.assign(packet.header, { id, rd: 1 });
-  const text = labelsOf(name).map((label) => Buffer.from(label).toString('latin1'));
-  packet.questions.push({ name: text.join('.'), type: TYPE_CODES[type], class: Class.in } as dns2.Packet.Question);
-  if (edns) {
-    // The class of an OPT record is the payload size (RFC 6891 §6.1.2).
-    const opt: unknown = { ...loadPacket().Resource.EDNS([]), class: UDP_SIZE };
-    packet.additionals.push(opt as dns2.Packet.Resource);
-  }
-  return packet.toBuffer();
+const RECURSION_DESIRED = 0x0100;
+const writer = new MessageWriter();
+const NO_OPTIONS = new Uint8Array(0);
+
+function makeQuery({ name, type }: Question, id: number, edns: boolean): Uint8Array {
+  writer.begin(id, RECURSION_DESIRED, { name, type: TYPE_CODES[type], class: Class.in });
+  // The class of an OPT record is the payload size (RFC 6891 §6.1.2).
+  if (edns) writer.add('additional', ROOT.name, Type.opt, 0, NO_OPTIONS, UDP_SIZE);
+  return writer.finish();
 }
 
 function makeId(random: Random): number {
