@@ -53,23 +53,89 @@ export interface CheckOptions {
 
 /** Does nothing for a hostname that is gone or whose state needs no checks. */
 export async function checkHostname(ctx: HostnameContext, id: string, options: CheckOptions): Promise<void> {
+  const seen = await look(ctx, id, options.fresh);
+  if (seen) await settle(ctx, id, seen, options);
+}
+
+/** A check after which the hostname still waits: its job is to run at `nextMs`, and `write` belongs to that write. */
+export interface StillPending {
+  readonly nextMs: number;
+  readonly write: () => void;
+}
+
+/**
+ * A check of the schedule. Of very many hostnames, most are still not verified: then nothing is written but when to look again, so
+ * that is left to the write that ends the job. Otherwise the result is written.
+ */
+export async function checkBySchedule(
+  ctx: HostnameContext,
+  id: string,
+  guard: () => void,
+): Promise<StillPending | undefined> {
+  const seen = await look(ctx, id, false);
+  if (!seen) return undefined;
+  const row = staysPending(ctx, id, seen)?.row;
+  if (!row) {
+    await settle(ctx, id, seen, { planned: true, fresh: false, guard });
+    return undefined;
+  }
+  const nextMs = nextCheckMs(ctx, row);
+  const number = row.check_number;
+  return {
+    nextMs,
+    write() {
+      const now = staysPending(ctx, id, seen);
+      // Otherwise something else was written about it meanwhile, and the next check says what is true.
+      if (now?.row.check_number !== number) return;
+      updateHostname(ctx.store, now.row.seq, { ...now.change, check_number: number + 1, next_check_ms: nextMs });
+    },
+  };
+}
+
+/** The hostname and what is to be noted, if all that was seen leaves it waiting, and this check is not the last one. */
+function staysPending(
+  ctx: HostnameContext,
+  id: string,
+  seen: Seen,
+): { row: HostnameRow; change: HostnameChange } | undefined {
+  const judged = judgedNow(ctx, id, seen);
+  if (judged?.row.state !== 'pending' || isLast(judged.row)) return undefined;
+  const result = pendingResult(ctx, judged, ctx.clock.nowUs());
+  return result.kind === 'unproven' ? { row: judged.row, change: result.change } : undefined;
+}
+
+interface Seen {
+  readonly findings: Findings;
+  /** What was found of other accounts' hostnames of the same name. */
+  readonly rivals: readonly Rival[];
+  /** The account may prove hostnames by addresses alone. */
+  readonly byAddress: boolean;
+}
+
+async function look(ctx: HostnameContext, id: string, fresh: boolean): Promise<Seen | undefined> {
   const row = findHostname(ctx.store, id);
   const zone = row && findZone(ctx.store, row.zone);
-  if (!zone || (row.state !== 'pending' && row.state !== 'active')) return;
+  if (!zone || (row.state !== 'pending' && row.state !== 'active')) return undefined;
   const { resolver, fetchToken } = ctx.hostnames;
   const addresses = addressesFor(ctx, zone);
   const anew = !isProofStanding(ctx.store, row, zone.account);
-  const findings = await findOut(resolver, fetchToken, { row, zone, addresses, fresh: options.fresh, anew });
+  const findings = await findOut(resolver, fetchToken, { row, zone, addresses, fresh, anew });
   const rivals = bestProof(ctx.store, row, zone, findings) ? await lookAtRivals(ctx, row, zone) : [];
+  return { findings, rivals, byAddress: addresses.length > 0 };
+}
+
+function judgedNow({ store }: HostnameContext, id: string, seen: Seen): Judged | undefined {
+  const row = findHostname(store, id);
+  const zone = row && findZone(store, row.zone);
+  return zone && { ...seen, row, zone };
+}
+
+async function settle(ctx: HostnameContext, id: string, seen: Seen, { planned, guard }: CheckOptions): Promise<void> {
   await commit(ctx, (draft) => {
-    options.guard?.();
-    const current = findHostname(ctx.store, id);
-    const home = current && findZone(ctx.store, current.zone);
-    if (!home) return;
-    const byAddress = addresses.length > 0;
-    const judged = { row: current, zone: home, findings, rivals, byAddress, planned: options.planned };
-    if (current.state === 'pending') settlePending(ctx, draft, judged);
-    else if (current.state === 'active') settleActive(ctx, draft, judged);
+    guard?.();
+    const judged = judgedNow(ctx, id, seen);
+    if (judged?.row.state === 'pending') settlePending(ctx, draft, judged, planned);
+    else if (judged?.row.state === 'active') settleActive(ctx, draft, judged);
   });
 }
 
@@ -89,43 +155,57 @@ async function lookAtRivals(ctx: HostnameContext, row: HostnameRow, home: ZoneRo
   return Promise.all(looks);
 }
 
-interface Judged {
+interface Judged extends Seen {
   readonly row: HostnameRow;
   readonly zone: ZoneRow;
-  readonly findings: Findings;
-  /** What was found of other accounts' hostnames of the same name. */
-  readonly rivals: readonly Rival[];
-  /** The account may prove hostnames by addresses alone. */
-  readonly byAddress: boolean;
-  readonly planned: boolean;
 }
 
-function settlePending(ctx: HostnameContext, draft: Draft, judged: Judged): void {
-  const { row, zone, findings, planned } = judged;
-  if (isHeld(ctx, row.hostname, zone.account, draft.now)) {
-    moveTo(ctx, draft, judged, 'held', { errors: JSON.stringify([HELD]), next_check_ms: null });
-    return;
-  }
+type PendingResult =
+  | { readonly kind: 'held' }
+  | { readonly kind: 'proven'; readonly proof: HostnameProof }
+  | { readonly kind: 'unproven'; readonly change: HostnameChange };
+
+/** What a check says about a hostname that waits. `now`: microseconds. */
+function pendingResult(ctx: HostnameContext, judged: Judged, now: number): PendingResult {
+  const { row, zone, findings } = judged;
+  if (isHeld(ctx, row.hostname, zone.account, now)) return { kind: 'held' };
   const shown = bestProof(ctx.store, row, zone, findings);
   const isTaken = shown && !winsAgainst(ctx.store, shown, rivalsOf(ctx.store, row, zone.account), judged.rivals);
   const proof = isTaken ? undefined : shown;
   const fault = proof ? [] : [isTaken ? TAKEN : faultOf(judged)];
   const errors = [...fault, ...originFaults(ctx.store, zone, row.origin)];
-  if (proof !== undefined && errors.length === 0) {
-    activate(ctx, draft, judged, proof);
+  if (proof !== undefined && errors.length === 0) return { kind: 'proven', proof };
+  const pointed = findings.pointing.kind === 'here' ? { pointed_at: now } : {};
+  return { kind: 'unproven', change: { ...pointed, errors: JSON.stringify(errors) } };
+}
+
+function settlePending(ctx: HostnameContext, draft: Draft, judged: Judged, planned: boolean): void {
+  const { row, findings } = judged;
+  const result = pendingResult(ctx, judged, draft.now);
+  if (result.kind === 'held') {
+    moveTo(ctx, draft, judged, 'held', { errors: JSON.stringify([HELD]), next_check_ms: null });
     return;
   }
-  const pointed = findings.pointing.kind === 'here' ? { pointed_at: draft.now } : {};
-  const change = { ...pointed, errors: JSON.stringify(errors) };
+  if (result.kind === 'proven') {
+    activate(ctx, draft, judged, result.proof);
+    return;
+  }
+  const { change } = result;
   if (!planned) {
     updateHostname(ctx.store, row.seq, change);
     return;
   }
-  const done = row.check_number + 1;
-  const exhausted = done >= MOST_CHECKS;
-  const nextMs = ctx.clock.nowMs() + (exhausted ? MOVED_KEPT_MS : delaySeconds(done) * 1000);
-  const event = exhausted ? 'exhausted' : findings.pointing.kind === 'unsure' ? 'unsure' : 'unverified';
-  moveTo(ctx, draft, judged, event, { ...change, check_number: done, next_check_ms: nextMs });
+  const event = isLast(row) ? 'exhausted' : findings.pointing.kind === 'unsure' ? 'unsure' : 'unverified';
+  const counted = { check_number: row.check_number + 1, next_check_ms: nextCheckMs(ctx, row) };
+  moveTo(ctx, draft, judged, event, { ...change, ...counted });
+}
+
+/** Whether this check is the last one of the schedule. */
+const isLast = ({ check_number }: HostnameRow): boolean => check_number + 1 >= MOST_CHECKS;
+
+/** When the next check after this one is due, or a hostname that was given up goes. */
+function nextCheckMs({ clock }: HostnameContext, row: HostnameRow): number {
+  return clock.nowMs() + (isLast(row) ? MOVED_KEPT_MS : delaySeconds(row.check_number + 1) * 1000);
 }
 
 function faultOf({ row, zone, findings: { pointing }, byAddress }: Judged): string {

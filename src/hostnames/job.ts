@@ -7,7 +7,7 @@ import type { JobContext, JobKind, JobOutcome } from '../jobs/kind.js';
 import { checkByJobs, findHostname } from '../store/hostnames/hostnames.js';
 import { findZone } from '../store/zones/zones.js';
 import { nextState } from './activation.js';
-import { checkHostname } from './check.js';
+import { checkBySchedule, checkHostname } from './check.js';
 import type { HostnameContext, HostnameServices } from './context.js';
 import { discardHostname } from './hostnames.js';
 
@@ -40,7 +40,10 @@ async function runJob(ctx: HostnameContext, job: JobContext, id: string): Promis
     await expire(ctx, job, id);
     return DONE;
   }
-  await checkHostname(ctx, id, { planned: due, fresh: !due, guard: job.requireLease });
+  if (due) {
+    const waits = await checkBySchedule(ctx, id, job.requireLease);
+    if (waits) return { againAtMs: waits.nextMs, write: waits.write };
+  } else await checkHostname(ctx, id, { planned: false, fresh: true, guard: job.requireLease });
   const nextMs = findHostname(ctx.store, id)?.next_check_ms ?? null;
   return nextMs === null ? DONE : { againAtMs: nextMs };
 }

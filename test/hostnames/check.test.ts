@@ -112,7 +112,9 @@ t.test('75 checks, then it is moved, and gone a week later', async (t) => {
   let checks = 0;
   for (; state(id) === 'pending'; checks++) {
     clock.advance(findHostname(hctx.store, id)!.next_check_ms! - clock.nowMs());
-    await kind.handler(job, id);
+    const outcome = await kind.handler(job, id);
+    // As the runner does at the end of a job.
+    if ('write' in outcome) await hctx.store.write(() => outcome.write?.());
   }
   t.equal(checks, 75);
   t.equal(((clock.nowMs() - startMs) / 3_600_000).toFixed(2), '169.52');
@@ -124,6 +126,48 @@ t.test('75 checks, then it is moved, and gone a week later', async (t) => {
   t.strictSame(await kind.handler(job, id), { done: true });
   t.equal(state(id), undefined);
   t.strictSame(await kind.handler(job, randomUUID()), { done: true }, 'one that never was');
+});
+
+t.test('a check of the schedule that finds nothing is written at the end of its job', async (t) => {
+  const { hctx, zone, clock, state, plannedCheck, answers } = await startWorld(t);
+  const zoneId = await zone('saas.test');
+  const kind = hostnameJobs(hctx, hctx.hostnames);
+  const job = { ...hctx, attempt: 0, signal: new AbortController().signal, requireLease() {} };
+  const { id } = await createHostname(hctx, zoneId, bare(HOST));
+  const row = () => findHostname(hctx.store, id);
+  const check = async () => {
+    clock.advance(row()!.next_check_ms! - clock.nowMs());
+    const outcome = await kind.handler(job, id);
+    if ('done' in outcome) throw new Error('it is checked again');
+    return { ...outcome, end: () => hctx.store.write(() => outcome.write?.()) };
+  };
+  const first = await check();
+  t.equal(row()?.check_number, 0);
+  t.equal(first.againAtMs - clock.nowMs(), 63_000);
+  await first.end();
+  t.match(row(), { check_number: 1, next_check_ms: first.againAtMs, state: 'pending' });
+
+  const second = await check();
+  await plannedCheck(id);
+  const { next_check_ms } = row()!;
+  await second.end();
+  t.match(row(), { check_number: 2, next_check_ms }, 'another check was written meanwhile');
+
+  const third = await check();
+  answers.set(`${HOST} A`, pointsTo('saas.test'));
+  await editHostname(hctx, zoneId, id, {});
+  t.equal(state(id), 'active');
+  await third.end();
+  t.equal(state(id), 'active', 'it was verified meanwhile');
+  t.equal((await check()).write, undefined, 'what is verified is looked at in a write of its own');
+
+  const gone = await createHostname(hctx, zoneId, bare('gone.example'));
+  const { next_check_ms: dueMs } = findHostname(hctx.store, gone.id)!;
+  clock.advance(Math.max(0, dueMs! - clock.nowMs()));
+  const last = await kind.handler(job, gone.id);
+  await deleteHostname(hctx, zoneId, gone.id);
+  await hctx.store.write(() => 'write' in last && last.write?.());
+  t.equal(findHostname(hctx.store, gone.id), undefined);
 });
 
 t.test('origins keep a hostname waiting, and several errors are told together', async (t) => {
