@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import t from 'tap';
 import { Composed, writeJoined } from '../../src/plain/write-joined.js';
+import { openTlsPairs } from './tls-pairs.js';
 
 const composed = new Composed(128 * 1024);
 
@@ -84,20 +84,9 @@ t.test('a reader that takes nothing gets the same octets as one that takes every
   server.close();
 });
 
-const KEY = { ciphers: 'PSK', maxVersion: 'TLSv1.2' } as const;
-
 t.test('the same with TLS, from memory that is used again at once', async (t) => {
-  const key = Buffer.alloc(32, 'k');
-  const server = createTlsServer({ ...KEY, pskCallback: () => key });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  const open = async () => {
-    const accepted = once(server, 'secureConnection') as Promise<[TLSSocket]>;
-    const pskCallback = () => ({ psk: key, identity: 'test' });
-    const far = connectTls({ ...KEY, port, host: '127.0.0.1', pskCallback, checkServerIdentity: () => undefined });
-    const [near] = await accepted;
-    return { far, near, got: [] as Buffer[], sent: [] as Buffer[] };
-  };
+  const openPair = await openTlsPairs(t);
+  const open = async () => ({ ...(await openPair()), got: [] as Buffer[], sent: [] as Buffer[] });
   const [slow, quick] = [await open(), await open()];
   slow.far.pause();
   quick.far.on('data', (piece: Buffer) => quick.got.push(piece));
@@ -127,5 +116,4 @@ t.test('the same with TLS, from memory that is used again at once', async (t) =>
     await once(far, 'end');
     t.ok(Buffer.concat(got).equals(Buffer.concat(sent)));
   }
-  server.close();
 });

@@ -5,6 +5,7 @@
 import type { TLSSocket } from 'node:tls';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { REQUESTS_A_TURN } from '../../base/connections/in-turns.js';
+import { kept, shareReads } from '../../plain/shared-reads.js';
 import type { ClientStreams, OpenStreams } from '../exchange/open-streams.js';
 import type { Sending, Stalls } from '../exchange/stalls.js';
 import { ClientFrames, type FramesOwner, MOST_LIST_OCTETS, MOST_STREAMS } from './client-frames.js';
@@ -89,6 +90,7 @@ export class ClientConnection implements FramesOwner, Sending {
     socket.on('drain', () => this.onDrain());
     socket.on('end', () => socket.destroy());
     socket.on('close', () => this.onClose());
+    shareReads(socket, (octets) => this.onOctets(octets));
     this.outbox.send(FIRST_SETTINGS);
   }
 
@@ -198,6 +200,13 @@ export class ClientConnection implements FramesOwner, Sending {
       this.cancelWait = this.options.clock.after(this.options.prefaceMs, () => this.destroy());
       this.outbox.send(frame(FRAME.ping, 0, 0, Buffer.alloc(8)));
     }
+  }
+
+  /** What came before goes the way of all streams. */
+  private onOctets(octets: Buffer): boolean {
+    if (this.socket.readableLength > 0) return this.socket.push(kept(octets));
+    this.feed(octets);
+    return true;
   }
 
   private feed(octets: Buffer): void {

@@ -1,4 +1,5 @@
 /** Frames of HTTP/2 (RFC 9113 §4 and §6). Pure. */
+import { kept } from '../../plain/shared-reads.js';
 
 export const FRAME = {
   data: 0,
@@ -105,7 +106,7 @@ export class FrameReader {
 
   /** Undefined if more is needed. A frame may arrive octet by octet, so the pieces are joined once. */
   private joined(octets: Buffer): Buffer | undefined {
-    this.pieces.push(octets);
+    this.pieces.push(kept(octets));
     this.octets += octets.length;
     if (this.octets < this.needed) return undefined;
     const all = Buffer.concat(this.pieces, this.octets);

@@ -3,6 +3,7 @@
  * of TLS as possible. Bodies leave as the other side lets them, each stream in its turn.
  */
 import type { TLSSocket } from 'node:tls';
+import { writeJoined } from '../../plain/write-joined.js';
 import { bounded } from '../exchange/bounded.js';
 import {
   FIRST_WINDOW,
@@ -181,12 +182,13 @@ export class Outbox {
   }
 
   private write(): void {
-    const { parts, octets } = this;
+    const { parts } = this;
     this.parts = [];
     this.octets = 0;
     this.turn++;
     if (!this.socket.writable) return;
-    this.socket.write(parts.length === 1 ? parts[0]! : Buffer.concat(parts, octets));
+    if (parts.length === 1) this.socket.write(parts[0]!);
+    else writeJoined(this.socket, parts, undefined);
     if (this.socket.writableNeedDrain) this.onFull();
   }
 }

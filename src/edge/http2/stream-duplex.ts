@@ -1,5 +1,6 @@
 /** What a client sends in a stream, and for a tunnel also what it gets, as a stream of Node. */
 import { Duplex, type DuplexOptions } from 'node:stream';
+import { kept } from '../../plain/shared-reads.js';
 import type { Window } from '../exchange/stalls.js';
 
 /** The stream below. */
@@ -36,7 +37,7 @@ export class StreamDuplex extends Duplex {
     if (this.destroyed) this.link.onTaken(octets.length);
     if (octets.length === 0 || this.destroyed) return;
     this.received += octets.length;
-    this.push(octets.length * MOST_TIMES < octets.buffer.byteLength ? ownCopy(octets) : octets);
+    this.push(octets.length * MOST_TIMES < octets.buffer.byteLength ? ownCopy(octets) : kept(octets));
   }
 
   finish(): void {

@@ -48,14 +48,29 @@ export function openConnection(
   first: Buffer = Buffer.concat([PREFACE, settings([])]),
   options: Partial<ClientConnectionOptions> = {},
 ) {
-  const { clock = new SystemClock() } = options;
-  const stalls = createStalls(clock);
   const sent: Frame[] = [];
-  const floods: string[] = [];
   const reader = new FrameReader((each) => sent.push({ ...each, payload: Buffer.from(each.payload) }));
   const line = new Line((octets) => reader.feed(octets));
   line.on('error', () => {});
-  const connection = new ClientConnection(line as unknown as TLSSocket, {
+  const floods: string[] = [];
+  const connection = connectionOver(line as unknown as TLSSocket, onRequest, {
+    onFlood: (kind) => floods.push(kind),
+    ...options,
+  });
+  t.teardown(() => line.destroy());
+  line.push(first);
+  const of = (type: number): Frame[] => sent.filter((each) => each.type === type);
+  return { connection, line, sent, floods, of };
+}
+
+export function connectionOver(
+  socket: TLSSocket,
+  onRequest: (stream: ClientStream) => void,
+  options: Partial<ClientConnectionOptions> = {},
+): ClientConnection {
+  const { clock = new SystemClock() } = options;
+  const stalls = createStalls(clock);
+  return new ClientConnection(socket, {
     ...{
       clock,
       stalls,
@@ -66,17 +81,13 @@ export function openConnection(
       idleMs: 60_000,
     },
     onRequest,
-    onFlood: (kind) => floods.push(kind),
+    onFlood: () => {},
     onClose: () => stalls.close(),
     onFault: (error) => {
       throw error;
     },
     ...options,
   });
-  t.teardown(() => line.destroy());
-  line.push(first);
-  const of = (type: number): Frame[] => sent.filter((each) => each.type === type);
-  return { connection, line, sent, floods, of };
 }
 
 export const FIELDS = [':method', 'GET', ':scheme', 'https', ':authority', 'a.test', ':path', '/'] as const;
