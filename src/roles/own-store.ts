@@ -5,7 +5,8 @@ import type { Logger } from '../base/log.js';
 import { systemRandom } from '../base/random.js';
 import { createZoneKeys } from '../control/dnssec/zone-keys.js';
 import type { ZoneKeys } from '../control/kernel/zone-keys.js';
-import { openStore, type Store } from '../store/driver.js';
+import { createAsideCheckpoints } from '../store/checkpoint/aside.js';
+import { type OpenOptions, openStore, type Store } from '../store/driver.js';
 import { migrate } from '../store/migrate.js';
 import { reuseLog } from '../store/reused-log.js';
 import { ALL_PURPOSES } from '../store/sealed-columns.js';
@@ -50,7 +51,7 @@ export async function openOwnStore(
     settings.cluster === undefined
       ? undefined
       : await joinCluster({ ...options, role: 'all', onCommit: () => onCommit(true), onDiverged }, settings.cluster);
-  const opened = member?.store ?? openStore(settings.dataDir, { onCommit, room: reuseLog(() => giveUpSpare(options)) });
+  const opened = member?.store ?? openStore(settings.dataDir, optionsOf(options, onCommit));
   const store = lifecycle.own('store', opened, (part) => closeStore(part, log));
   if (member) lifecycle.own('replica', member, (part) => part.stop());
   else {
@@ -65,6 +66,11 @@ export async function openOwnStore(
   });
   const zoneKeys = createZoneKeys(() => vault);
   return { store, vault, zoneKeys, member, onCommit: (run) => void afterCommit.push(...run) };
+}
+
+function optionsOf(options: RoleContext, onCommit: (isFollowed: boolean) => void): OpenOptions {
+  const room = reuseLog(() => giveUpSpare(options));
+  return { onCommit, room, aside: createAsideCheckpoints(options.clock) };
 }
 
 /** Without free disk space, changes stay in the write-ahead log, where they are safe until the next start. */

@@ -7,6 +7,7 @@ import Database from 'better-sqlite3';
 import { type Clock, SystemClock } from '../base/clock.js';
 import { invariant } from '../base/errors.js';
 import { finished, inSlices, nextSlice } from '../base/slices.js';
+import { OwnCheckpoints } from './checkpoint/own-checkpoints.js';
 import { preparePath, setPragmas } from './database-file.js';
 import { StoreBusy, StoreFull } from './failures.js';
 import type { CapturedWrite, OpenOptions, Store } from './handle/handle.js';
@@ -61,6 +62,7 @@ export function openStoreFile(path: string, options: OpenOptions = {}): Store {
 class SqliteStore implements Store {
   readonly write: Store['write'];
   private readonly onCommit: OpenOptions['onCommit'];
+  private readonly ownCheckpoints: OwnCheckpoints;
   private readonly room: WriteRoom | undefined;
   private readonly activity = newActivity();
   private readonly replayer = new Replayer((sql) => this.prepare(sql));
@@ -91,7 +93,8 @@ class SqliteStore implements Store {
     const { writer, onCommit, room, clock = new SystemClock() } = options;
     this.logger = new WriteLogger((sql) => this.prepare(sql), this.activity, clock);
     this.onCommit = onCommit;
-    this.room = room?.(database, path);
+    this.ownCheckpoints = new OwnCheckpoints(database);
+    this.room = room?.(database, path, this.ownCheckpoints);
     const bracket = (sql: string): Statement<[], unknown> => readingStatement(database.prepare(sql));
     this.begin = bracket('BEGIN IMMEDIATE');
     this.beginRead = bracket('BEGIN');
@@ -136,7 +139,9 @@ class SqliteStore implements Store {
     // A handle of its own could write where this one cannot any more, or never could.
     if (this.readonly || !this.database.open) return atOnce();
     this.stepping ??= this.openAnother();
+    this.options.aside?.prepare();
     const run = this.stepping.runInSteps(clock, work).finally(() => {
+      this.copyAside();
       this.inSteps = undefined;
     });
     this.inSteps = run.catch(() => {});
@@ -149,13 +154,24 @@ class SqliteStore implements Store {
     }
   }
 
+  /** Lets a thread copy what was written in steps, which takes as long as a third of it; those who wait to write come meanwhile. */
+  private copyAside(): void {
+    const { aside } = this.options;
+    const own = this.ownCheckpoints;
+    if (!aside || own.isPaused('disk') || own.isPaused('thread')) return;
+    own.pause('thread', true);
+    void aside.copy(this.path).then(() => {
+      if (this.database.open) own.pause('thread', false);
+    });
+  }
+
   /** Those who have waited for its end go on one after the other. */
   private async untilEnded(): Promise<void> {
     await this.inSteps;
     await nextSlice();
   }
 
-  /** Its commits are commits of this handle. What they have written is copied into the database after the next one of this handle. */
+  /** Its commits are commits of this handle. What they have written is copied into the database by a thread, or after the next one of this handle. */
   private openAnother(): SqliteStore {
     const { clock, isCopy } = this.options;
     const onCommit = (isFollowed: boolean): void => this.committed(isFollowed);

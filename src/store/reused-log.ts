@@ -5,11 +5,10 @@
  */
 import { statSync } from 'node:fs';
 import type Database from 'better-sqlite3';
+import type { OwnCheckpoints } from './checkpoint/own-checkpoints.js';
 import { diskSpaceOf } from './disk-room.js';
 import type { WriteRoom } from './patience.js';
 
-/** Pages of the log after which SQLite makes a checkpoint by itself: its default. */
-const CHECKPOINT_PAGES = 1000;
 /** The part of the free octets that a checkpoint may take. */
 const MOST_PART = 0.5;
 
@@ -19,22 +18,15 @@ const MOST_PART = 0.5;
  */
 export const reuseLog =
   (giveUp: () => boolean) =>
-  (database: Database.Database, path: string): WriteRoom => {
-    let isKept = false;
-
-    const keep = (kept: boolean): void => {
-      if (kept === isKept) return;
-      isKept = kept;
-      database.pragma(`wal_autocheckpoint = ${kept ? 0 : CHECKPOINT_PAGES}`);
-    };
+  (database: Database.Database, path: string, own: OwnCheckpoints): WriteRoom => {
     /** True: all was copied, and the next write begins the log anew. */
     const copy = (): boolean => {
       try {
         const pages = database.pragma('page_count', { simple: true }) as number;
         const growth = pages * (database.pragma('page_size', { simple: true }) as number) - statSync(path).size;
         const free = diskSpaceOf(path)?.free ?? 0;
-        keep(growth > free * MOST_PART);
-        if (isKept) return false;
+        own.pause('disk', growth > free * MOST_PART);
+        if (own.isPaused('disk')) return false;
         // Waits for no reader.
         const [state] = database.pragma('wal_checkpoint(PASSIVE)') as { log: number; checkpointed: number }[];
         return state !== undefined && state.log > 0 && state.log === state.checkpointed;
@@ -50,7 +42,7 @@ export const reuseLog =
         return copy() || hasRoom;
       },
       committed: () => {
-        if (isKept) copy();
+        if (own.isPaused('disk')) copy();
       },
     };
   };

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type Database from 'better-sqlite3';
 import t, { type Test } from 'tap';
+import { OwnCheckpoints } from '../../src/store/checkpoint/own-checkpoints.js';
 import { IN_MEMORY, openStore } from '../../src/store/driver.js';
 import { reuseLog } from '../../src/store/reused-log.js';
 
@@ -21,7 +22,8 @@ function prepare(t: Test, { pages, copy }: { pages: () => number; copy: () => un
     settings.push(text);
     return undefined;
   };
-  return { room: reuseLog(() => false)({ pragma } as unknown as Database.Database, path), settings };
+  const database = { pragma } as unknown as Database.Database;
+  return { room: reuseLog(() => false)(database, path, new OwnCheckpoints(database)), settings };
 }
 
 t.test('a log that was kept is copied once there is room, and then by SQLite again', async (t) => {

@@ -1,6 +1,8 @@
 /** What a handle of the database does, and how it is opened. */
 import type Database from 'better-sqlite3';
 import type { Clock } from '../../base/clock.js';
+import type { AsideCheckpoints } from '../checkpoint/aside.js';
+import type { OwnCheckpoints } from '../checkpoint/own-checkpoints.js';
 import type { WriteRoom } from '../patience.js';
 import type { Entry } from '../recording.js';
 import type { Position } from '../replay.js';
@@ -98,7 +100,9 @@ export interface OpenOptions {
    */
   readonly onCommit?: (isFollowed: boolean) => void;
   /** Makes room for writes on a full disk, such as {@link reuseLog} of reused-log.ts. */
-  readonly room?: (database: Database.Database, path: string) => WriteRoom;
+  readonly room?: (database: Database.Database, path: string, own: OwnCheckpoints) => WriteRoom;
+  /** Copies what writes in steps have written into the database; without it, the next commit of the handle does. */
+  readonly aside?: AsideCheckpoints;
   /** Milliseconds that a statement waits for another process's write lock. */
   readonly busyTimeoutMs?: number;
   /** Kibibytes of the page cache; a reader of whole zones needs few. */

@@ -1,0 +1,67 @@
+/**
+ * Checkpoints on a thread. After a write of very many rows, the copy of its pages into the database takes as long as a third of the write,
+ * and SQLite makes it in the next commit, of whomever it is. The thread copies while others write.
+ */
+import { Worker } from 'node:worker_threads';
+import type { Clock } from '../../base/clock.js';
+import { nameTurns } from '../../base/long-turns.js';
+
+export interface AsideCheckpoints {
+  /** Starts the thread, if there is none: a copy will be wanted soon. */
+  prepare(): void;
+  /** Copies what is committed; resolves when that is done, or has failed. What is not copied stays in the log. */
+  copy(path: string): Promise<void>;
+}
+
+/** Without anything to do the thread ends after this time. */
+const IDLE_MS = 60_000;
+/** It keeps nothing; MiB. */
+const MOST_MEMORY_MB = 32;
+
+/** It copies for one handle, which asks for one copy after the other. */
+export function createAsideCheckpoints(clock: Clock): AsideCheckpoints {
+  let thread: Worker | undefined;
+  let done: (() => void) | undefined;
+  let cancelEnd = (): void => {};
+
+  const end = (): void => {
+    thread = undefined;
+    done?.();
+  };
+  const start = (): Worker => {
+    const resourceLimits = { maxOldGenerationSizeMb: MOST_MEMORY_MB };
+    const started = nameTurns(
+      'checkpoint',
+      () => new Worker(new URL('./checkpoint-thread.js', import.meta.url), { name: 'checkpoint', resourceLimits }),
+    );
+    started.on('message', () => done?.());
+    const endOfThis = (): void => {
+      if (thread === started) end();
+    };
+    started.on('error', endOfThis);
+    started.on('exit', endOfThis);
+    // It keeps no process from its end: what is not copied stays in the log.
+    started.unref();
+    return started;
+  };
+  const prepare = (): Worker => {
+    cancelEnd();
+    thread ??= start();
+    const running = thread;
+    cancelEnd = clock.after(IDLE_MS, () => {
+      if (thread === running) thread = undefined;
+      void running.terminate();
+    });
+    return running;
+  };
+  return {
+    prepare: () => void prepare(),
+    async copy(path) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      done = resolve;
+      prepare().postMessage(path);
+      await promise;
+      done = undefined;
+    },
+  };
+}

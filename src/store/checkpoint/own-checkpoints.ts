@@ -1,0 +1,25 @@
+/** Whether a handle copies what was committed from the log into the database by itself, at a commit of its own. */
+import type Database from 'better-sqlite3';
+
+/** Pages of the log after which SQLite makes a checkpoint by itself: its default. */
+const CHECKPOINT_PAGES = 1000;
+
+/** `disk`: what the copy would take is kept for deletions. `thread`: a thread copies. */
+type Pause = 'disk' | 'thread';
+
+export class OwnCheckpoints {
+  private readonly pauses = new Set<Pause>();
+
+  constructor(private readonly database: Pick<Database.Database, 'pragma'>) {}
+
+  isPaused(why: Pause): boolean {
+    return this.pauses.has(why);
+  }
+
+  pause(why: Pause, isPaused: boolean): void {
+    if (isPaused === this.pauses.has(why)) return;
+    if (isPaused) this.pauses.add(why);
+    else this.pauses.delete(why);
+    this.database.pragma(`wal_autocheckpoint = ${this.pauses.size > 0 ? 0 : CHECKPOINT_PAGES}`);
+  }
+}
