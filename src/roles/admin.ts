@@ -52,7 +52,7 @@ import { startHostnames } from './services/hostnames.js';
 import { createIncoming } from './services/incoming.js';
 import { startObjects } from './services/object-bodies.js';
 import { startOwnCertificate } from './services/own-certificate.js';
-import { ownSamples, printAll } from './services/own-samples.js';
+import { type Measured, ownSamples, printAll } from './services/own-samples.js';
 import { type S3Parts, startS3Door } from './services/s3-door.js';
 import { startScheduledBackups } from './services/scheduled-backups.js';
 import { startMail, startSignIn } from './services/sign-in.js';
@@ -170,9 +170,8 @@ async function startApi(
   const { isAlone } = services.probing;
   const gate = createReadiness(clock, { ...options, heldZones, copyStatus: member?.replica.status, isAlone });
   const [apiLog, requestMetrics] = [log.child({}), createRequestMetrics()];
-  const turns = lifecycle.own('turn watch', watchLongTurns('admin'), (part) => part.stop());
   const warnings = startWarnings({ ...options, store, readers, heldZones, isProbing, ...ofCluster }, base, lifecycle);
-  const measured = [requestMetrics, turns, readers, warnings, ...services.measured];
+  const measured: Measured[] = [requestMetrics, readers, warnings, ...services.measured];
   const signIn = startSignIn(settings, { ...base, log: apiLog }, vault, services.resolver, services.sendMail);
   const api = buildApi({
     ...{
@@ -203,6 +202,8 @@ async function startApi(
       printAll(measured, [...gate.dnsSamples(), ...ownSamples({ base, version, objects, hashes: signIn.hashes })]),
   });
   const urls = await startListeners({ ...options, ownCertificate, ...doors }, api, apiLog, lifecycle);
+  // Nobody waits for the long turns in which all of this is made.
+  measured.push(lifecycle.own('turn watch', watchLongTurns('admin'), (part) => part.stop()));
   const { firstSteps, differences, edge } = services;
   return {
     report: {

@@ -299,7 +299,12 @@ export function differenceOf(
 /** The touched owners differ as they were found now, all others as they were found before the write. */
 function withReplaced({ owners }: TouchedZone, now: Difference, { difference }: Replacement): Difference | undefined {
   if (!difference) return undefined;
-  const isOther = ({ owner_key: key }: ChangedRR): boolean => !owners.has(ownerText(key));
+  // Those of one owner stand together, and there are very many.
+  let known: { readonly key: Uint8Array; readonly isOther: boolean } | undefined;
+  const isOther = ({ owner_key: key }: ChangedRR): boolean => {
+    if (known?.key !== key) known = { key, isOther: !owners.has(ownerText(key)) };
+    return known.isOther;
+  };
   return {
     removed: [...difference.removed.filter(isOther), ...now.removed],
     added: [...difference.added.filter(isOther), ...now.added],
