@@ -18,7 +18,7 @@ import { type Position, Replayer } from './replay.js';
 import type { SqlValue } from './sql-value.js';
 import { guard, openFailure } from './sqlite-failure.js';
 import { StateNumber, watchCommits } from './state/state-number.js';
-import { newActivity, plannedOnce, readingStatement, type Statement, wrapStatement } from './statement.js';
+import { newActivity, perHandle, plannedOnce, readingStatement, type Statement, wrapStatement } from './statement.js';
 
 export { StoreBusy, StoreCorrupt, StoreFull } from './failures.js';
 export type { OpenOptions, Store } from './handle/handle.js';
@@ -269,7 +269,7 @@ class SqliteStore implements Store {
   }
 
   private committed(isFollowed: boolean): void {
-    this.states.committed();
+    this.states.committed(isFollowed);
     this.room?.committed();
     this.onCommit?.(isFollowed);
   }
@@ -357,13 +357,21 @@ class SqliteStore implements Store {
   }
 
   state(): number | undefined {
+    return this.seesAll() ? this.states.now() : undefined;
+  }
+
+  followedState(): number | undefined {
+    return this.seesAll() ? this.states.followedNow() : undefined;
+  }
+
+  private seesAll(): boolean {
     // Asking the driver takes longer than the rest. A handle that only reads may be a snapshot, which is always inside of one.
-    if ((this.isInside || this.readonly) && this.database.inTransaction) return undefined;
-    return this.activity.iterations > 0 ? undefined : this.states.now();
+    if ((this.isInside || this.readonly) && this.database.inTransaction) return false;
+    return this.activity.iterations === 0;
   }
 
   committedState(): number {
-    return this.states.look();
+    return this.states.lookForFollowed();
   }
 
   checkpoint(): void {
@@ -387,11 +395,5 @@ class SqliteStore implements Store {
  * Statements of one aggregate, prepared for each handle on first use: `const statements = perStore((store) => ({ byId:
  * store.prepare(…) }));`
  */
-export function perStore<Statements>(make: (store: Store) => Statements): (store: Store) => Statements {
-  const known = new WeakMap<Store, Statements>();
-  return (store) => {
-    let statements = known.get(store);
-    if (!statements) known.set(store, (statements = make(store)));
-    return statements;
-  };
-}
+export const perStore = <Statements>(make: (store: Store) => Statements): ((store: Store) => Statements) =>
+  perHandle(make);

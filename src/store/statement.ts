@@ -154,3 +154,13 @@ function writingStatement<Params extends readonly SqlValue[], Row>(
     iterate: refuse,
   };
 }
+
+/** What is made once for each handle. */
+export function perHandle<Handle extends WeakKey, Made>(make: (handle: Handle) => Made): (handle: Handle) => Made {
+  const known = new WeakMap<Handle, Made>();
+  return (handle) => {
+    let made = known.get(handle);
+    if (made === undefined) known.set(handle, (made = make(handle)));
+    return made;
+  };
+}

@@ -73,7 +73,9 @@ export interface Store {
    * inside of a transaction, which sees what it has written itself, and of an iteration, which sees nothing newer.
    */
   state(): number | undefined;
-  /** The same, also inside of a transaction: what this has written itself does not count. */
+  /** The same but for commits of this program that have written objects of buckets and their bodies alone. */
+  followedState(): number | undefined;
+  /** That number, also inside of a transaction: what this has written itself does not count. */
   committedState(): number;
   /** Copies the write-ahead log into the database file and shortens it, as far as readers, and a write in steps, allow. */
   checkpoint(): void;

@@ -1,4 +1,4 @@
-/** What was made of a database, kept until anybody commits: then it is made anew. */
+/** What was made of a database, kept until anybody commits more than objects of buckets: then it is made anew. */
 import type { Store } from '../driver.js';
 
 interface Kept<Value> {
@@ -10,12 +10,13 @@ type Keep<Value> = <Made extends Value | undefined>(store: Store, name: string, 
 
 /**
  * Returns a function that makes a value, or takes the one that it made under this name in the same state of the database; all that
- * it depends on must be read while it is made. Inside of a transaction each is made anew. `most`: values that are kept at once.
+ * it depends on must be read while it is made, and no object is. Inside of a transaction each is made anew. `most`: values that are kept
+ * at once.
  */
 export function keptPerState<Value>(most: number): Keep<Value> {
   const known = new WeakMap<Store, Kept<Value>>();
   return <Made extends Value | undefined>(store: Store, name: string, make: () => Made): Made => {
-    const state = store.state();
+    const state = store.followedState();
     if (state === undefined) return make();
     let kept = known.get(store);
     if (!kept) known.set(store, (kept = { state, values: new Map() }));

@@ -3,37 +3,57 @@ import { openSync, readSync } from 'node:fs';
 import { isMainThread } from 'node:worker_threads';
 import type Database from 'better-sqlite3';
 
+/** What is known of commits. */
+export interface CommitWatch {
+  /** Whether anybody has committed since one of both was asked before. */
+  hasChanged(): boolean;
+  /** The same directly after a commit of this program, which does not count. */
+  hasOthers(): boolean;
+}
+
 export class StateNumber {
   private state = 0;
+  private followed = 0;
   private isFresh = false;
-  private hasChanged: (() => boolean) | undefined;
+  private commits: CommitWatch | undefined;
   private readonly grow = (): void => {
     this.isFresh = false;
   };
 
-  /** `watch`: called once; returns a function that tells whether anybody has committed since it was called before. */
-  constructor(private readonly watch: () => () => boolean) {}
+  /** `watch`: called once. */
+  constructor(private readonly watch: () => CommitWatch) {}
 
   /** Looks once for everything that is done in one turn. A commit of others in that moment counts as a later one. */
   now(): number {
     if (this.isFresh) return this.state;
-    this.hasChanged ??= this.watch();
-    if (this.hasChanged()) this.state++;
+    this.commits ??= this.watch();
+    if (this.commits.hasChanged()) this.count(true);
     this.isFresh = true;
     queueMicrotask(this.grow);
     return this.state;
   }
 
-  /** The same with a look of its own: what was committed before this call counts. */
-  look(): number {
-    this.isFresh = false;
-    return this.now();
+  /** The same without what this program has written that nobody follows: objects of buckets alone. */
+  followedNow(): number {
+    this.now();
+    return this.followed;
   }
 
-  /** This handle has committed. */
-  committed(): void {
-    this.state++;
+  /** The same with a look of its own: what was committed before this call counts. */
+  lookForFollowed(): number {
     this.isFresh = false;
+    return this.followedNow();
+  }
+
+  /** This program has committed, by this handle or another one. `isFollowed`: something but objects. */
+  committed(isFollowed: boolean): void {
+    this.isFresh = false;
+    this.count(isFollowed || this.commits === undefined || this.commits.hasOthers());
+  }
+
+  private count(isFollowed: boolean): void {
+    this.state++;
+    if (isFollowed) this.followed++;
   }
 }
 
@@ -43,18 +63,20 @@ export class StateNumber {
  */
 const HEADER_OCTETS = 48;
 const WORDS = HEADER_OCTETS / 4;
+/** The word that each commit counts up. */
+const COMMITS = 2;
 
 /**
- * Returns a function that tells whether anybody has committed since it was called before. Reading the header takes one system call;
- * asking SQLite, three, because it takes a lock. `version`: `PRAGMA data_version`, which is asked where there is no such log.
+ * Reading the header takes one system call; asking SQLite, three, because it takes a lock. `version`: `PRAGMA data_version`, which is
+ * asked where there is no such log.
  */
-export function watchCommits(database: Database.Database, path: string, version: () => number): () => boolean {
+export function watchCommits(database: Database.Database, path: string, version: () => number): CommitWatch {
   const file = database.pragma('journal_mode', { simple: true }) === 'wal' ? openIndex(path) : undefined;
-  if (file === undefined) return hasOther(version);
+  if (file === undefined) return watchVersion(version);
   const octets = new Uint8Array(HEADER_OCTETS);
   const now = new Int32Array(octets.buffer);
   const before = new Int32Array(WORDS);
-  return () => {
+  const hasChanged = (): boolean => {
     readSync(file, octets, 0, HEADER_OCTETS, 0);
     let changed = false;
     for (let i = 0; i < WORDS; i++) {
@@ -63,6 +85,11 @@ export function watchCommits(database: Database.Database, path: string, version:
     }
     return changed;
   };
+  const hasOthers = (): boolean => {
+    const next = (before[COMMITS]! + 1) | 0;
+    return hasChanged() && now[COMMITS] !== next;
+  };
+  return { hasChanged, hasOthers };
 }
 
 /**
@@ -78,12 +105,14 @@ function openIndex(path: string): number | undefined {
   }
 }
 
-function hasOther(version: () => number): () => boolean {
+/** This number does not change when its own handle commits. */
+function watchVersion(version: () => number): CommitWatch {
   let before = Number.NaN;
-  return () => {
+  const hasChanged = (): boolean => {
     const now = version();
     const changed = now !== before;
     before = now;
     return changed;
   };
+  return { hasChanged, hasOthers: hasChanged };
 }

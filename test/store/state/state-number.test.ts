@@ -77,6 +77,57 @@ t.test('every commit of any handle makes another state', async (t) => {
   snapshot.close();
 });
 
+t.test('objects make no state that is followed, unless others have committed beside them', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'state-'));
+  const [own, other] = [openStore(directory), openStore(directory)];
+  migrate(own, new TestClock(), seededRandom(1));
+  t.teardown(() => {
+    for (const store of [own, other]) store.close();
+    rmSync(directory, { recursive: true });
+  });
+  const followed = async (): Promise<number> => {
+    await null;
+    return own.followedState()!;
+  };
+  let blobs = 0;
+  const remove = (store: Store): Promise<unknown> =>
+    store.write(() => store.prepare<[string]>('INSERT INTO blob_garbage (blob) VALUES (?)').run(String(blobs++)));
+  const before = await followed();
+  const all = await stateOf(own);
+  for (let i = 0; i < 3; i++) await remove(own);
+  t.equal(await followed(), before);
+  t.equal(own.committedState(), before);
+  t.not(await stateOf(own), all, 'they are commits all the same');
+  own.checkpoint();
+  await followed();
+  const short = await followed();
+  await remove(own);
+  t.equal(await followed(), short, 'when the log has begun again, too');
+  const seen = new Set([before, short]);
+  const isNew = async (what: string): Promise<void> => {
+    const now = await followed();
+    t.notOk(seen.has(now), what);
+    seen.add(now);
+  };
+  await change(other, 'a');
+  await remove(own);
+  await isNew('another has committed before');
+  await remove(own);
+  await change(other, 'b');
+  await isNew('another has committed after it');
+  await remove(other);
+  await isNew('objects of others are not told from the rest');
+  await change(own, 'c');
+  await remove(own);
+  await isNew('its own commit of something else');
+  await own.write(() => {
+    own.prepare("DELETE FROM blob_garbage WHERE blob = '0'").run();
+    own.prepare("UPDATE meta SET value = 'd' WHERE name = (SELECT min(name) FROM meta)").run();
+  });
+  await isNew('objects and something else');
+  own.snapshot(() => t.equal(own.followedState(), undefined, 'a transaction has no state'));
+});
+
 t.test('a database in memory has states, too', async (t) => {
   const store = openStore(IN_MEMORY);
   migrate(store, new TestClock(), seededRandom(1));
