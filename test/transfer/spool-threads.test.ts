@@ -2,9 +2,11 @@
 import { EventEmitter } from 'node:events';
 import type { Worker } from 'node:worker_threads';
 import t from 'tap';
+import { frameOf } from '../../src/dns/frames.js';
 import { Spool } from '../../src/transfer/out/spool.js';
 import type { SpoolOrder } from '../../src/transfer/out/spool-order.js';
-import { createSpoolThreads } from '../../src/transfer/out/spool-threads.js';
+import { createSpoolThreads, type SpoolTask } from '../../src/transfer/out/spool-threads.js';
+import { createSpooler } from '../../src/transfer/out/spooler.js';
 import { TestClock } from '../support/test-clock.js';
 
 /** A thread that reads a zone until the test says that it is read. */
@@ -59,4 +61,24 @@ t.test('an account that has all threads keeps nobody else waiting', async (t) =>
   await threads.close();
   t.ok(last.isDone, 'at the end nobody waits');
   t.equal(opened.length, 5, 'and no further thread begins');
+});
+
+t.test('clients with serials that the zone never had share one reading of the whole zone', async (t) => {
+  const orders: SpoolOrder[] = [];
+  const threads = {
+    fill({ order, spool }: SpoolTask): void {
+      orders.push(order);
+      if (order.from === undefined) spool.hear({ kind: 'memory', octets: frameOf(Uint8Array.of(7)) });
+      else spool.hear({ kind: 'whole' });
+    },
+    async close() {},
+  };
+  const spooler = createSpooler({ dataDir: '', serving: {} as never, clock: new TestClock() }, threads);
+  const state = { version: 1, serial: 1000, account: GREEDY };
+  for (let from = 0; from < 100; from++) {
+    const blocks = spooler.spool({ zone: 1, from }, state).blocks();
+    for await (const block of blocks) t.equal(block[2], 7);
+  }
+  t.equal(orders.filter(({ from }) => from === undefined).length, 1);
+  await spooler.close();
 });

@@ -18,6 +18,8 @@ export type SpoolMessage =
   | { readonly kind: 'memory'; readonly octets: Uint8Array }
   /** So many octets are in a file by now; the receiver closes the descriptor. */
   | { readonly kind: 'file'; readonly fd: number; readonly written: number; readonly done: boolean }
+  /** Instead of differences, which are not known or would be longer, the whole zone is sent. */
+  | { readonly kind: 'whole' }
   /** The zone is not served. */
   | { readonly kind: 'gone' }
   | { readonly kind: 'failure'; readonly text: string };

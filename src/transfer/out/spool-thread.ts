@@ -30,27 +30,27 @@ const tell = (message: SpoolMessage, transfer: ArrayBuffer[] = []): void => port
 port.on('message', (order: SpoolOrder) => {
   const sink = createSink();
   try {
-    const served = store.snapshot(() => {
+    const instead = store.snapshot((): 'gone' | 'whole' | undefined => {
       const messages = messagesFor(order);
-      if (!messages) return false;
+      if (typeof messages === 'string') return messages;
       for (const message of messages) sink.add(message);
-      return true;
+      return undefined;
     });
-    if (served) sink.finish();
-    else tell({ kind: 'gone' });
+    if (instead) tell({ kind: instead });
+    else sink.finish();
   } catch (error) {
     sink.close();
     tell({ kind: 'failure', text: messageOf(error) });
   }
 });
 
-function messagesFor({ zone: seq, from }: SpoolOrder): Iterable<Uint8Array> | undefined {
+function messagesFor({ zone: seq, from }: SpoolOrder): Iterable<Uint8Array> | 'gone' | 'whole' {
   const row = findServedZone(store, seq);
-  if (!row) return undefined;
+  if (!row) return 'gone';
   const zone = servingZone(store, row, serving);
   if (from === undefined) return wholeZone(store, zone);
   if (row.serial === from || serialIsAfter(from, row.serial)) return onlySoa(zone);
-  return differences(store, zone, from) ?? wholeZone(store, zone);
+  return differences(store, zone, from) ?? 'whole';
 }
 
 interface Sink {

@@ -20,10 +20,14 @@ export class Spool {
   private written = 0;
   private done = false;
   private gone = false;
+  private isWhole = false;
   private failure: string | undefined;
   private readers = 0;
   private closing = false;
   private readonly waiting = new Set<() => void>();
+
+  /** `whole`: the spool of the whole zone, for when that is sent instead of differences. */
+  constructor(private readonly whole?: () => Spool) {}
 
   /** Takes what the reading thread tells. */
   hear(message: SpoolMessage): void {
@@ -36,6 +40,10 @@ export class Spool {
         this.fd = message.fd;
         this.written = message.written;
         this.done = message.done;
+        break;
+      case 'whole':
+        this.isWhole = true;
+        this.done = true;
         break;
       case 'gone':
         this.gone = true;
@@ -56,6 +64,11 @@ export class Spool {
   /** Whether no transfer reads it. */
   get isIdle(): boolean {
     return this.readers === 0;
+  }
+
+  /** Whether it has nothing of its own. */
+  get isEmpty(): boolean {
+    return this.isWhole || this.gone || this.failure !== undefined;
   }
 
   /** Whether a new transfer may use it. */
@@ -80,7 +93,8 @@ export class Spool {
     this.readers++;
     try {
       while (this.memory === undefined && this.fd < 0 && !this.done) await this.wait();
-      if (this.memory) yield* memoryBlocks(this.memory);
+      if (this.isWhole) yield* this.whole!().blocks();
+      else if (this.memory) yield* memoryBlocks(this.memory);
       else yield* this.fileBlocks();
       if (this.failure !== undefined) throw new SpoolFailed(this.failure);
     } finally {

@@ -2,7 +2,7 @@
 import type { Clock } from '../../base/clock.js';
 import { Spool } from './spool.js';
 import type { SpoolOrder, SpoolThreadData } from './spool-order.js';
-import { createSpoolThreads } from './spool-threads.js';
+import { createSpoolThreads, type SpoolThreads } from './spool-threads.js';
 
 const KEPT_MS = 60_000;
 /** Spools that are kept although nobody reads them. */
@@ -28,9 +28,12 @@ export interface Spooler {
   close(): Promise<void>;
 }
 
-export function createSpooler({ dataDir, serving, clock }: SpoolerOptions): Spooler {
+/** `threads`: fill them. */
+export function createSpooler(
+  { dataDir, serving, clock }: SpoolerOptions,
+  threads: SpoolThreads = createSpoolThreads({ dataDir, serving }, clock),
+): Spooler {
   const known = new Map<string, Spool>();
-  const threads = createSpoolThreads({ dataDir, serving }, clock);
   let closed = false;
 
   const forget = (key: string, spool: Spool): void => {
@@ -46,23 +49,27 @@ export function createSpooler({ dataDir, serving, clock }: SpoolerOptions): Spoo
   };
 
   const forgetUnused = (): void => {
-    const idle = [...known].filter(([, { isIdle, isDone }]) => isIdle && isDone);
+    const unused = [...known].filter(([, { isIdle, isDone }]) => isIdle && isDone);
+    const idle = [...unused.filter(([, { isEmpty }]) => isEmpty), ...unused.filter(([, { isEmpty }]) => !isEmpty)];
     for (const [key, spool] of idle.slice(0, Math.max(0, idle.length - MOST_KEPT + 1))) forget(key, spool);
   };
 
+  const spoolOf: Spooler['spool'] = (order, state) => {
+    const { version, serial, account } = state;
+    const key = `${order.zone} ${version} ${serial} ${order.from ?? 'whole'}`;
+    const shared = known.get(key);
+    if (shared?.isUsable) return shared;
+    if (shared) forget(key, shared);
+    forgetUnused();
+    const spool = new Spool(() => spoolOf({ zone: order.zone, from: undefined }, state));
+    known.set(key, spool);
+    threads.fill({ order, spool, account });
+    clock.after(KEPT_MS, () => expire(key, spool));
+    return spool;
+  };
+
   return {
-    spool(order, { version, serial, account }) {
-      const key = `${order.zone} ${version} ${serial} ${order.from ?? 'whole'}`;
-      const shared = known.get(key);
-      if (shared?.isUsable) return shared;
-      if (shared) forget(key, shared);
-      forgetUnused();
-      const spool = new Spool();
-      known.set(key, spool);
-      threads.fill({ order, spool, account });
-      clock.after(KEPT_MS, () => expire(key, spool));
-      return spool;
-    },
+    spool: spoolOf,
     async close() {
       closed = true;
       for (const [key, spool] of [...known]) forget(key, spool);
