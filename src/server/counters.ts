@@ -44,6 +44,14 @@ export function isTimed(block: Float64Array): boolean {
   return (block[Count.batch]! & (TIMED_BATCH - 1)) === 0;
 }
 
+/** After one in this many batches, a thread looks at its share of the processor: a flood of full ones takes 2 ms for so many. */
+const LOOKED_AT_BATCH = 16;
+
+/** Whether that is after the batch that was just counted. */
+export function isLookedAt(block: Float64Array): boolean {
+  return (block[Count.batch]! & (LOOKED_AT_BATCH - 1)) === 0;
+}
+
 /** Types with their own counters, one on each line; the first line counts all other types. */
 export const TYPE_NAMES: readonly (readonly [mnemonic: string, code: number])[] = [
   ['other', 0],

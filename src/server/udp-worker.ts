@@ -9,8 +9,8 @@
 import { SystemClock } from '../base/clock.js';
 import { invariant } from '../base/errors.js';
 import { clientNetwork } from '../base/ip.js';
-import { takeShortSlices } from '../base/process/scheduling.js';
-import { Count, countLatency, isTimed } from './counters.js';
+import { comeFirst, threadTimeUs } from '../base/process/scheduling.js';
+import { Count, countLatency, isLookedAt, isTimed } from './counters.js';
 import { answerBatch, copyDeferred, createDatagramBatch, receiveBatch, sendBatch } from './datagram-batch.js';
 import { dividesMessages, stopReceiving } from './datagram-socket.js';
 import { senderOf } from './deferred.js';
@@ -27,7 +27,7 @@ const SHORT_RESTS = 25;
 let shortRests = 0;
 
 const calls = await loadSyscalls();
-takeShortSlices(calls);
+const lookAtShare = comeFirst(calls, threadTimeUs());
 const { data, engine, answer, counts, parent, tell } = await beginWorker();
 const { places } = data;
 invariant('descriptors' in places, 'a batched worker has open sockets');
@@ -85,6 +85,7 @@ function answerFrom(fd: number, flags: number): number {
   if (ready > 0) sendBatch(batch, calls, fd, ready, counts);
   if (batch.deferrals > 0) deferQueries(fd);
   if (startUs !== 0) countLatency(counts, clock.steadyUs() - startUs);
+  if (isLookedAt(counts)) lookAtShare(clock.steadyUs());
   return received;
 }
 

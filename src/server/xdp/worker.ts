@@ -11,8 +11,8 @@ import { createClient, DEFERRED } from '../../answer/transport.js';
 import { SystemClock } from '../../base/clock.js';
 import { invariant } from '../../base/errors.js';
 import { clientNetwork, printIP } from '../../base/ip.js';
-import { takeShortSlices } from '../../base/process/scheduling.js';
-import { Count, countLatency, isTimed } from '../counters.js';
+import { comeFirst, threadTimeUs } from '../../base/process/scheduling.js';
+import { Count, countLatency, isLookedAt, isTimed } from '../counters.js';
 import { createPoll, Linux, loadSyscalls } from '../syscalls.js';
 import { DeferredPlaces } from '../turns/deferred-places.js';
 import { Control, type DeferredAnswer, type QueuePlace, RECEIVE_TIMEOUT_MS, STOP } from '../udp-protocol.js';
@@ -72,7 +72,7 @@ interface Held {
 }
 
 const calls = await loadSyscalls();
-takeShortSlices(calls);
+const lookAtShare = comeFirst(calls, threadTimeUs());
 const { data, engine, answer, counts, parent, tell } = await beginWorker();
 const { places } = data;
 invariant('queues' in places, 'a thread for interfaces has their queues');
@@ -93,6 +93,7 @@ for (const queue of queues) offerAll(queue);
 tell({ kind: 'serving' });
 while (Atomics.load(control, Control.stop) === 0) {
   if (!serveAll()) poll.wait(isHurried() ? SHORT_WAIT_MS : RECEIVE_TIMEOUT_MS);
+  else if (isLookedAt(counts)) lookAtShare(clock.steadyUs());
   if (engine.isStale()) engine.refresh(data.port);
   if (held.size > 0) answerHeld();
 }

@@ -4,7 +4,13 @@ import { once } from 'node:events';
 import { getPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import t from 'tap';
-import { Attributes, type SchedulingCalls, standBack, takeShortSlices } from '../../../src/base/process/scheduling.js';
+import {
+  Attributes,
+  comeFirst,
+  type SchedulingCalls,
+  standBack,
+  threadTimeUs,
+} from '../../../src/base/process/scheduling.js';
 import { loadSyscalls } from '../../../src/server/syscalls.js';
 
 const isLinux = process.platform === 'linux';
@@ -40,10 +46,10 @@ t.test(
   },
 );
 
-/** The calls, with what the system says of the thread, and what was asked for. */
-function scripted(policy: number, result = 0): { readonly calls: SchedulingCalls; readonly asked: ArrayBuffer[] } {
+/** The calls, with what the system says of the thread, and what was asked for. `allows`: a real-time policy. */
+function scripted(policy: number, result = 0, allows = true) {
   let memory = new ArrayBuffer(0);
-  const asked: ArrayBuffer[] = [];
+  const asked: { policy: number; priority: number; nice: number; slice: bigint }[] = [];
   const calls: SchedulingCalls = {
     addressOf(buffer) {
       memory = buffer;
@@ -56,33 +62,66 @@ function scripted(policy: number, result = 0): { readonly calls: SchedulingCalls
       return result;
     },
     schedSetattr() {
-      asked.push(memory.slice(0));
-      return 0;
+      const view = new DataView(memory);
+      const wanted = view.getUint32(Attributes.policy, true);
+      const [priority, nice] = [view.getUint32(Attributes.priority, true), view.getInt32(Attributes.nice, true)];
+      asked.push({ policy: wanted, priority, nice, slice: view.getBigUint64(Attributes.runtime, true) });
+      return wanted === SCHED_OTHER || allows ? 0 : -1;
     },
   };
   return { calls, asked };
 }
 
-t.test('short slices change nothing else of a thread', async (t) => {
-  const usual = scripted(0);
-  takeShortSlices(usual.calls);
-  const view = new DataView(usual.asked[0]!);
-  t.equal(view.getBigUint64(Attributes.runtime, true), 200_000n);
-  t.equal(view.getInt32(Attributes.nice, true), -7);
-  const [fifo, refused] = [scripted(1), scripted(0, -1)];
-  takeShortSlices(fifo.calls);
-  takeShortSlices(refused.calls);
-  t.strictSame(
-    [fifo.asked, refused.asked],
-    [[], []],
-    'neither the policy of an operator nor what cannot be read is changed',
-  );
+const [SCHED_OTHER, SCHED_FIFO, SCHED_RR] = [0, 1, 2];
+const USUAL = { policy: SCHED_OTHER, priority: 0, nice: -7, slice: 200_000n };
+const FIRST = { policy: SCHED_RR, priority: 1, nice: -7, slice: 200_000n };
+
+t.test('a thread comes first while it needs little of a processor', async (t) => {
+  const { calls, asked } = scripted(SCHED_OTHER);
+  let used = 5_000_000;
+  const look = comeFirst(calls, () => used);
+  t.strictSame(asked, [USUAL], 'not while it starts: that takes long');
+  let now = 1_000_000;
+  const after = (waitedUs: number, workedUs: number): number => {
+    now += waitedUs;
+    used += workedUs;
+    look(now);
+    return asked.at(-1)!.policy;
+  };
+  after(0, 0);
+  t.equal(asked.length, 1, 'nothing is known yet');
+  after(20_000, 3900);
+  t.strictSame(asked, [USUAL, FIRST]);
+  t.equal(after(10_000, 10_000), SCHED_RR, 'it is not looked at so soon');
+  t.equal(after(10_000, 10_000), SCHED_OTHER, 'a flood leaves the others what they had');
+  after(20_000, 20_000);
+  t.strictSame(asked, [USUAL, FIRST, USUAL], 'nothing is asked for twice');
+  t.equal(after(20_000, 3900), SCHED_RR);
 });
 
-t.test('this system takes them, or ignores them', { skip: !isLinux }, async (t) => {
+t.test('short slices are all that a thread has where no more is allowed', async (t) => {
+  const { calls, asked } = scripted(SCHED_OTHER, 0, false);
+  const look = comeFirst(calls, () => 0);
+  for (let now = 1; now < 200_000; now += 20_000) look(now);
+  t.equal(asked.length, 2, 'it is tried once');
+  const blind = scripted(SCHED_OTHER);
+  const lookBlindly = comeFirst(blind.calls, undefined);
+  for (let now = 1; now < 200_000; now += 20_000) lookBlindly(now);
+  t.strictSame(blind.asked, [USUAL], 'nor where its time is not known');
+});
+
+t.test('neither the policy of an operator nor what cannot be read is changed', async (t) => {
+  for (const { calls, asked } of [scripted(SCHED_FIFO), scripted(SCHED_OTHER, -1)]) {
+    const look = comeFirst(calls, () => 0);
+    for (let now = 1; now < 200_000; now += 20_000) look(now);
+    t.strictSame(asked, []);
+  }
+});
+
+t.test('this system takes the slices, or ignores them', { skip: !isLinux }, async (t) => {
   const calls = await loadSyscalls();
   const before = getPriority();
-  takeShortSlices(calls);
+  comeFirst(calls, undefined);
   const memory = new ArrayBuffer(Attributes.length);
   t.equal(calls.schedGetattr(0, calls.addressOf(memory), Attributes.length, 0), 0);
   const slice = new DataView(memory).getBigUint64(Attributes.runtime, true);
@@ -90,4 +129,10 @@ t.test('this system takes them, or ignores them', { skip: !isLinux }, async (t) 
   t.equal(getPriority(), before);
   standBack(0, 'process');
   t.equal(getPriority(), before);
+});
+
+t.test('the time of a thread is its own', { skip: threadTimeUs() === undefined }, async (t) => {
+  const usedUs = threadTimeUs()!;
+  const before = usedUs();
+  t.ok(before > 0 && usedUs() >= before);
 });
