@@ -104,12 +104,11 @@ export class Composed {
 
 /** Returns whether the memory of the octets can be used again. */
 function writeReused(socket: Socket, octets: Buffer): boolean {
-  // Copies of the exact size let the buffer be used again; TLS is faster with them if they are large.
-  if (isBusy(socket) || ('encrypted' in socket && octets.length > MOST_OCTETS)) {
+  if (isBusy(socket)) {
     socket.write(Buffer.from(octets));
     return true;
   }
-  if (octets.length <= MOST_OCTETS) return writeIdle(socket, octets);
+  if (octets.length <= MOST_OCTETS || 'encrypted' in socket) return writeIdle(socket, octets);
   socket.write(octets);
   return socket.writableLength === 0;
 }
