@@ -63,16 +63,33 @@ export function runWithFault(
 }
 
 /** Lets calls of a running process on a file fail; the returned function ends that. */
-export async function injectInto(pid: number, fault: Fault): Promise<() => Promise<void>> {
-  const child = spawn('strace', [...faultArguments(fault), '-p', String(pid)], { stdio: ['ignore', 'ignore', 'pipe'] });
+export function injectInto(pid: number, fault: Fault): Promise<(signal?: 'SIGKILL') => Promise<void>> {
+  return attach(pid, faultArguments(fault));
+}
+
+/** Notes the calls of a running process on a file, in their order; the returned function ends that and gives their names. */
+export async function watchCalls(pid: number, path: string, calls: string): Promise<() => Promise<string[]>> {
+  const trace = join(tmpdir(), `zoneplane-trace-${process.pid}-${++traces}`);
+  const end = await attach(pid, ['-f', '-qq', '-P', path, '-e', `trace=${calls}`, '-o', trace]);
+  return async () => {
+    await end();
+    const lines = readFileSync(trace, 'utf8').split('\n');
+    rmSync(trace);
+    return lines.flatMap((line) => /^\d+ +(\w+)\(/.exec(line)?.[1] ?? []);
+  };
+}
+
+/** With SIGKILL the returned function lets a process go that has ended: strace may wait for its threads for ever. */
+async function attach(pid: number, options: readonly string[]): Promise<(signal?: 'SIGKILL') => Promise<void>> {
+  const child = spawn('strace', [...options, '-p', String(pid)], { stdio: ['ignore', 'ignore', 'pipe'] });
   const ended = once(child, 'exit');
   // Without -qq it would say when it is attached; /proc says it, too.
   for (let look = 0; look < 500; look++) {
     if (/^TracerPid:\t[1-9]/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))) break;
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
-  return async () => {
-    child.kill('SIGTERM');
+  return async (signal) => {
+    child.kill(signal ?? 'SIGTERM');
     await ended;
   };
 }
