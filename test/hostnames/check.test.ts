@@ -148,6 +148,7 @@ t.test('a check of the schedule that finds nothing is written at the end of its 
   t.match(row(), { check_number: 1, next_check_ms: first.againAtMs, state: 'pending' });
 
   const second = await check();
+  clock.advance(1000);
   await plannedCheck(id);
   const { next_check_ms } = row()!;
   await second.end();
