@@ -9,10 +9,12 @@ import {
 import { UserError } from '../../base/errors.js';
 import type { ImportBatch, ImportEnd, ImportOrder } from './reader.js';
 
-/** The word of the shared counter: how many messages were taken here. */
+/** The word of the shared counter: octets of the batches that were taken here, modulo 2^32. */
 export const CONSUMED = 0;
-/** The largest number of messages that wait. */
-export const MOST_WAITING = 16;
+/** While so many octets of batches wait, nothing more is read. The rows of the largest write fit, so one is ready when the last has ended. */
+export const MOST_WAITING = 4 << 20;
+/** Of a batch without rows, too, as a file of comments makes them. */
+const OF_BATCH = 256;
 
 export interface ThreadData {
   readonly port: MessagePort;
@@ -51,7 +53,7 @@ export async function* readImportOnThread(
       const message = await messages.next();
       if ('failure' in message) throw failureOf(message.failure);
       if ('end' in message) return message.end;
-      Atomics.add(flow, CONSUMED, 1);
+      Atomics.add(flow, CONSUMED, octetsOf(message.batch));
       Atomics.notify(flow, CONSUMED);
       yield message.batch;
     }
@@ -59,6 +61,14 @@ export async function* readImportOnThread(
     port1.close();
     void worker.terminate();
   }
+}
+
+/** The memory that a batch takes while it waits. */
+export function octetsOf({ packs }: ImportBatch): number {
+  return packs.reduce(
+    (sum, { octets, starts, numbers }) => sum + octets.length + starts.byteLength + numbers.length,
+    OF_BATCH,
+  );
 }
 
 /** The memory of a text that is in nothing else's: it moves to the thread, because copying takes long. */

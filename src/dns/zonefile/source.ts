@@ -10,7 +10,8 @@ import { parseName, printName } from '../name.js';
 import { PresentationError, type Token } from '../presentation.js';
 import { createLexer, type Entry } from './lexer.js';
 
-const CHUNK = 1 << 18;
+/** All words of a chunk are objects at once: of a larger one, they would outlive the collections of young garbage, and be copied. */
+const CHUNK = 1 << 15;
 const MAX_INCLUDE_DEPTH = 10;
 /** Octets that are examined to detect the zone of a file. */
 const OCTETS_FOR_ORIGIN = 1 << 20;
