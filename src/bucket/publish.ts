@@ -9,7 +9,7 @@ import type { DiskRoom } from '../store/disk-room.js';
 import type { Store } from '../store/driver.js';
 import { type BucketRow, findBucket } from '../store/objects/buckets.js';
 import { areBodiesHeld } from '../store/objects/held-bodies.js';
-import { forgetGarbage, type ObjectRow, removeObject } from '../store/objects/objects.js';
+import { forgetGarbage, type ObjectRow, removeObject, uncountGarbage } from '../store/objects/objects.js';
 import { type PartRow, removePart } from '../store/objects/uploads.js';
 import type { Blobs } from './blobs.js';
 import type { OpenBodies } from './bodies/open-bodies.js';
@@ -93,16 +93,22 @@ export async function publish<T>(local: LocalStore, work: (discard: Discard) => 
         garbage.push(row.blob);
       },
     });
+    if (garbage.length > 0 && isRemovedAtOnce(local)) for (const blob of garbage) uncountGarbage(store, blob);
     for (const blob of forgotten) forgetGarbage(store, blob);
     return { value, garbage };
   });
   for (const blob of forgotten) removed.delete(blob);
-  if (local.blobs.removalDelayMs === 0 && garbage.length > 0 && !areBodiesHeld(local.dataDirectory)) {
+  if (garbage.length > 0 && isRemovedAtOnce(local)) {
     for (let at = 0; at < garbage.length; at += REMOVED_AT_ONCE) {
       await Promise.all(garbage.slice(at, at + REMOVED_AT_ONCE).map((blob) => removeBlob(local, blob)));
     }
   }
   return value;
+}
+
+/** Whether nobody reads the bodies of objects that have gone. */
+function isRemovedAtOnce({ blobs, dataDirectory }: LocalStore): boolean {
+  return blobs.removalDelayMs === 0 && !areBodiesHeld(dataDirectory);
 }
 
 async function removeBlob({ blobs, removed, log }: LocalStore, blob: string): Promise<void> {

@@ -38,22 +38,20 @@ import { type Runner, startRunner } from '../jobs/runner.js';
 import { scheduleOnce } from '../jobs/schedule.js';
 import type { Store } from '../store/driver.js';
 import { nextJobAt } from '../store/jobs.js';
-import { hasGarbage } from '../store/objects/objects.js';
-import { hasUploads } from '../store/objects/uploads.js';
 import { checkAfterStart, incomingJobs } from '../transfer/in/jobs.js';
 import type { RefreshParts } from '../transfer/in/refresh.js';
 import type { ClusterMember } from './cluster/member.js';
 import { SNAPSHOT_JOB, snapshotJob } from './cluster/snapshot-job.js';
 import { lifecycleJobs } from './lifecycle-jobs.js';
 import { endOwnCertificate, type OwnCertificateKeeper } from './services/own-certificate.js';
+import { type SweepParts, sweepJob } from './sweep-job.js';
 
 export interface JobParts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
   readonly objects: ObjectStore;
-  /** Whether bodies of objects are where other nodes may be reading them. */
-  readonly sharesBodies: boolean;
+  readonly sharesBodies: SweepParts['sharesBodies'];
   /** Between two sweeps of a bucket by its lifecycle rules. */
   readonly lifecycleMs: number;
   readonly base: ContextBase;
@@ -65,10 +63,7 @@ export interface JobParts {
   readonly member: ClusterMember | undefined;
 }
 
-const DAY_MS = 86_400_000;
 const HOUR_MS = 3_600_000;
-/** Until unused bodies are looked for again while a backup is being made. */
-const HELD_MS = 600_000;
 /** The holder of the admin process's lock has this name. */
 const OWNER = 'admin';
 
@@ -108,19 +103,8 @@ function jobKinds(parts: JobParts): JobKinds {
         return { againAtMs: clock.nowMs() + HOUR_MS };
       },
     },
-    /** Removes bodies without an object, which crashes leave behind. */
-    sweep_objects: {
-      async handler({ clock }) {
-        const isDone = await objects.sweep();
-        return { againAtMs: clock.nowMs() + (isDone ? (isOften(parts) ? HOUR_MS : DAY_MS) : HELD_MS) };
-      },
-    },
+    sweep_objects: sweepJob(parts),
   };
-}
-
-/** Bodies that other nodes may be reading, and those of parts, are removed by sweeps alone. */
-function isOften({ sharesBodies, store }: JobParts): boolean {
-  return sharesBodies || hasUploads(store) || hasGarbage(store);
 }
 
 /** Starts the runner and schedules the permanent jobs. */

@@ -201,6 +201,9 @@ export function objectsInRows(store: Store): IterableIterator<ObjectInRow> {
     .iterate();
 }
 
+/** The octets of a body that is removed at once do not count for its account any more. */
+export const uncountGarbage = runs<[blob: string]>('UPDATE blob_garbage SET account = NULL WHERE blob = ?');
+
 /** Records that a file was deleted. */
 export const forgetGarbage = runs<[blob: string]>('DELETE FROM blob_garbage WHERE blob = ?');
 
