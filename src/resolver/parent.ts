@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../base/clock.js';
 import type { Egress } from '../egress/egress.js';
-import { createUpstream, type Upstream } from './upstream.js';
+import type { Upstream } from './upstream.js';
 
 export interface ParentOptions {
   /** A recursive resolver. */
@@ -54,6 +54,8 @@ export async function openParentServer(
   );
   const allowed = addresses.filter((host) => egress.refusal('ds-queries', host, port) === undefined);
   const servers = allowed.map((host) => ({ host, port }));
+  // Hardly any command asks one.
+  const { createUpstream } = await import('./upstream.js');
   return { name, upstream: createUpstream({ servers, clock, timeoutMs: TIMEOUT_MS }) };
 }
 

@@ -18,7 +18,7 @@ import type { ZoneKeys } from '../../control/kernel/zone-keys.js';
 import { PARTICIPANTS } from '../../control/participants.js';
 import { lastServingSettings } from '../../control/zones/serving-settings.js';
 import { createLookUps, type LookUps } from '../../resolver/look-ups.js';
-import { createUpstream, type UpstreamServer } from '../../resolver/upstream.js';
+import type { Upstream, UpstreamOptions, UpstreamServer } from '../../resolver/upstream.js';
 import type { ServingSettings } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 import { clusterOf } from '../../store/meta.js';
@@ -76,8 +76,15 @@ export function lookUpsOf(settings: Settings, store: Store, clock: Clock): LookU
   const serving = servingSettings(settings, store);
   const own = { store, settings: serving };
   const egress = createInstallationEgress(settings, serving, clock);
-  const upstream = createUpstream({ servers, clock });
+  const upstream = lateUpstream({ servers, clock });
   return createLookUps({ upstream, clock, egress, own, isOffline: servers.length === 0 });
+}
+
+/** Loaded with the first query: hardly any command asks one. */
+function lateUpstream(options: UpstreamOptions): Upstream {
+  let upstream: Promise<Upstream> | undefined;
+  const load = async (): Promise<Upstream> => (await import('../../resolver/upstream.js')).createUpstream(options);
+  return { query: async (name, type) => (await (upstream ??= load())).query(name, type) };
 }
 
 /** The parts of a use case's context that are the same for every request. `zoneKeys`: private keys of signed zones. */
