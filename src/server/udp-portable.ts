@@ -16,7 +16,7 @@ import { Count, type CountBlock, countBlock } from './counters.js';
 import { whenAnswered } from './deferred.js';
 import { answerPortable, closePortableSocket, openPortableSocket, type PortableService } from './portable-socket.js';
 import { FRAMES_ELSEWHERE } from './turns/answer-turns.js';
-import { createDeferredMemory, DeferredPlaces } from './turns/deferred-places.js';
+import { createDeferredMemory, DeferredPlaces, randomSeed } from './turns/deferred-places.js';
 import type { UdpServer } from './udp-batched.js';
 import { UdpWorkers, type UdpWorkersOptions } from './udp-workers.js';
 
@@ -49,7 +49,7 @@ export async function startUdpAlone(options: UdpPortableOptions): Promise<UdpSer
   const counts: CountBlock = countBlock(counters.memory, 0);
   const { sockets, port } = await openAll(addresses, options.port);
   const onError = (error: Error): void => log.warn({ error: error.message }, 'UDP socket error');
-  const places = new DeferredPlaces(createDeferredMemory(0));
+  const places = new DeferredPlaces(createDeferredMemory(randomSeed()));
   let isClosed = false;
   for (const socket of sockets) {
     const onDeferred: PortableService['onDeferred'] = (request, { address, port }) => {

@@ -8,11 +8,10 @@ import { type AnswerDeferred, type DeferredResult, Transport } from '../answer/t
 import { type Clock, steadyMs } from '../base/clock.js';
 import { clientNetwork } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
-import { systemRandom } from '../base/random.js';
 import type { Counters } from './counters.js';
 import { type DeferredDatagram, senderOf, whenAnswered } from './deferred.js';
 import { type AnswerTurns, FRAMES_ELSEWHERE } from './turns/answer-turns.js';
-import { createDeferredMemory, DeferredPlaces } from './turns/deferred-places.js';
+import { createDeferredMemory, DeferredPlaces, randomSeed } from './turns/deferred-places.js';
 import {
   Control,
   type DeferredAnswer,
@@ -90,7 +89,7 @@ interface Seat {
 
 export class UdpWorkers {
   private readonly control = new Int32Array(new SharedArrayBuffer(64));
-  private readonly deferred = createDeferredMemory(Buffer.from(systemRandom.bytes(4)).readInt32LE());
+  private readonly deferred = createDeferredMemory(randomSeed());
   private readonly places = new DeferredPlaces(this.deferred);
   private readonly restarts = new Set<() => void>();
   private readonly seats: readonly Seat[];

@@ -3,6 +3,7 @@
  * that what is too much costs no more than its drop; the main thread frees them when it answers. One client may have half of what the
  * others leave, because addresses of datagrams cost nothing: whoever floods loses its own.
  */
+import { systemRandom } from '../../base/random.js';
 import { hasShareFor } from '../../base/turn-classes.js';
 
 /** Of one client, and of all. */
@@ -14,7 +15,11 @@ const Word = { seed: 0, all: 1, first: 2 } as const;
 /** A place that is held. */
 export type DeferredPlace = number;
 
-/** `seed`: random, so that nobody finds the addresses that share the part of another one. */
+/** For {@link createDeferredMemory}: nobody finds the addresses that share the part of another one. */
+export function randomSeed(): number {
+  return Buffer.from(systemRandom.bytes(4)).readInt32LE();
+}
+
 export function createDeferredMemory(seed: number): SharedArrayBuffer {
   const memory = new SharedArrayBuffer((Word.first + CLIENTS) * 4);
   new Int32Array(memory)[Word.seed] = seed;

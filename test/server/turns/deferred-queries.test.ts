@@ -86,7 +86,7 @@ for (const way of ['batched', 'portable', 'alone'] as const) {
     other.send(query(SHARE + 1));
     await until(() => waiting.length > SHARE);
     t.equal(waiting[SHARE]!.client, '127.0.0.2', 'what was too much was dropped, and the other one waits for its turn');
-    t.equal(unanswered(), 1);
+    await until(() => unanswered() === 1, 'one was dropped, whichever came first');
     waiting[SHARE]!.goOn();
     t.equal((await other.receive())?.readUInt16BE(0), SHARE + 1, 'it is answered');
     waiting[0]!.goOn();
