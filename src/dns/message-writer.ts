@@ -142,10 +142,10 @@ export class MessageWriter {
 
   /** Writes the name `bytes[from..end)`: labels up to one that was written before, then a pointer to it. */
   private writeName(bytes: Uint8Array, from: number, end: number): void {
-    const { octets, targets } = this;
+    const { octets, targets, at: nameAt } = this;
     let label = from;
     while (bytes[label] !== 0) {
-      const slot = this.findSlot(bytes, label, end);
+      const slot = this.findSlot(bytes, label, end, nameAt);
       const target = targets[slot]!;
       if (target !== 0) {
         this.write16((POINTER << 8) | target);
@@ -159,8 +159,11 @@ export class MessageWriter {
     octets[this.at++] = 0;
   }
 
-  /** The slot of the name `bytes[from..end)`: it holds its offset in the message, or 0. */
-  private findSlot(bytes: Uint8Array, from: number, end: number): number {
+  /**
+   * The slot of the name `bytes[from..end)`: it holds its offset in the message, or 0. What begins at `nameAt` is not whole yet, and
+   * octets of an earlier message follow it.
+   */
+  private findSlot(bytes: Uint8Array, from: number, end: number, nameAt: number): number {
     let hash = 0x811c9dc5;
     for (let i = from; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193);
     for (let slot = (hash ^ (hash >>> 15)) & (SLOTS - 1), tries = 0; ; slot = (slot + 1) & (SLOTS - 1), tries++) {
@@ -169,7 +172,7 @@ export class MessageWriter {
         this.targets[slot] = 0;
         return slot;
       }
-      if (this.isSameName(target, bytes, from)) return slot;
+      if (target < nameAt && this.isSameName(target, bytes, from)) return slot;
     }
   }
 

@@ -66,3 +66,16 @@ t.test('records without data, and data that ends early', async (t) => {
     t.throws(() => writer.add('authority', owner, Type.mx, 60, new Uint8Array(rdata)), RangeError);
   }
 });
+
+t.test('a name that repeats its own labels has no pointer into itself', async (t) => {
+  const writer = new MessageWriter();
+  for (let i = 0; i < 10_000; i++) {
+    // Zeros stand where the name will, as if it ended after each label.
+    writer.begin(1, 0);
+    writer.add('answer', parseName('.'), 65_400, 60, new Uint8Array(30));
+    const name = parseName(`${i}.${i}.`);
+    writer.begin(1, 0x0100, { name, type: Type.a, class: 1 });
+    const message = writer.finish();
+    if (message.length !== 12 + name.length + 4) t.fail(`${i}.${i}. is cut`);
+  }
+});
