@@ -44,15 +44,18 @@ export function createAsideCheckpoints(clock: Clock): AsideCheckpoints {
     started.unref();
     return started;
   };
-  const prepare = (): Worker => {
+  /** A thread that copies is left alone: of the end of its copy, nobody would hear. */
+  const endLater = (): void => {
     cancelEnd();
-    thread ??= start();
-    const running = thread;
     cancelEnd = clock.after(IDLE_MS, () => {
-      if (thread === running) thread = undefined;
-      void running.terminate();
+      if (done) return;
+      void thread?.terminate();
+      thread = undefined;
     });
-    return running;
+  };
+  const prepare = (): Worker => {
+    endLater();
+    return (thread ??= start());
   };
   return {
     prepare: () => void prepare(),
@@ -62,6 +65,7 @@ export function createAsideCheckpoints(clock: Clock): AsideCheckpoints {
       prepare().postMessage(path);
       await promise;
       done = undefined;
+      endLater();
     },
   };
 }

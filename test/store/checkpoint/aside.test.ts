@@ -133,3 +133,16 @@ t.test('a copy that fails leaves all in the log', async (t) => {
   await store.writeInSteps(clock, fill);
   await until(() => copied(t, store) === ROWS, 'the next one is made');
 });
+
+t.test('a copy has as long as it takes', async (t) => {
+  const clock = new TestClock();
+  const aside = createAsideCheckpoints(clock);
+  t.teardown(() => clock.advance(60_000));
+  const { store } = open(t);
+  await store.writeInSteps(clock, fill);
+  let ends = 0;
+  void aside.copy(store.path).then(() => ends++);
+  clock.advance(60_000);
+  await until(() => ends === 1, 'it has ended');
+  t.equal(copied(t, store), ROWS);
+});
