@@ -171,7 +171,7 @@ class SqliteStore implements Store {
     await nextSlice();
   }
 
-  /** Its commits are commits of this handle. What they have written is copied into the database by a thread, or after the next one of this handle. */
+  /** Its commits are commits of this handle. A thread copies what they have written into the database, or the next commit of this handle. */
   private openAnother(): SqliteStore {
     const { clock, isCopy } = this.options;
     const onCommit = (isFollowed: boolean): void => this.committed(isFollowed);
@@ -184,15 +184,13 @@ class SqliteStore implements Store {
 
   private async runInSteps<T>(clock: Clock, work: (store: Store) => Generator<undefined, T>): Promise<T> {
     await whenFree((ms) => this.beginWithin(ms));
-    this.activity.writing = true;
-    this.activity.isFollowed = false;
     try {
       const endLog = this.logger.begin();
       const result = await inSlices(clock, work(this), 1);
       endLog();
       await nextSlice();
       this.commit.run();
-      this.committed(this.activity.isFollowed);
+      this.committed(this.activity.isFollowed, this.activity.hasChanged);
       return result;
     } finally {
       if (this.database.inTransaction) this.rollback.run();
@@ -232,7 +230,7 @@ class SqliteStore implements Store {
     this.database.unsafeMode(true);
     try {
       return this.immediate(() => {
-        this.activity.isFollowed = true;
+        Object.assign(this.activity, { isFollowed: true, hasChanged: true });
         return work((sql) => guard(() => this.database.exec(sql)));
       });
     } finally {
@@ -261,22 +259,20 @@ class SqliteStore implements Store {
 
   private immediate<T>(work: () => T, timeoutMs?: number): T {
     this.beginWithin(timeoutMs);
-    this.activity.writing = true;
-    this.activity.isFollowed = false;
     const result = this.finish(work);
-    this.committed(this.activity.isFollowed);
+    this.committed(this.activity.isFollowed, this.activity.hasChanged);
     return result;
   }
 
-  private committed(isFollowed: boolean): void {
-    this.states.committed(isFollowed);
+  private committed(isFollowed: boolean, hasChanged = true): void {
+    // A commit of nothing is not counted in the log: the one that is would be another's.
+    if (hasChanged) this.states.committed(isFollowed);
     this.room?.committed();
     this.onCommit?.(isFollowed);
   }
 
   private runAndUndo<T>(work: () => T, timeoutMs: number | undefined): T {
     this.beginWithin(timeoutMs);
-    this.activity.writing = true;
     try {
       return work();
     } finally {
@@ -301,6 +297,9 @@ class SqliteStore implements Store {
       }
     }
     this.isInside = true;
+    this.activity.writing = true;
+    this.activity.isFollowed = false;
+    this.activity.hasChanged = false;
   }
 
   private endWriting(): void {

@@ -29,12 +29,14 @@ export interface Activity {
   writes: number;
   /** Whether the transaction has written something that others look for after commits ({@link OF_OBJECTS}). */
   isFollowed: boolean;
+  /** Whether the transaction has changed rows: otherwise its commit is none. */
+  hasChanged: boolean;
   /** Iterations that have begun and not ended: until then, the handle sees no later commit of others. */
   iterations: number;
 }
 
 export function newActivity(): Activity {
-  return { writing: false, recording: undefined, writes: 0, isFollowed: false, iterations: 0 };
+  return { writing: false, recording: undefined, writes: 0, isFollowed: false, hasChanged: false, iterations: 0 };
 }
 
 /**
@@ -142,8 +144,11 @@ function writingStatement<Params extends readonly SqlValue[], Row>(
       activity.isFollowed ||= isFollowed;
       try {
         const result = inner.run(...params) as RunResult;
-        // A statement that changes no rows here changes none on any copy.
-        if (isRecorded && activity.recording && result.changes > 0) activity.recording.add(sql, params, result.changes);
+        if (result.changes > 0) {
+          activity.hasChanged = true;
+          // A statement that changes no rows here changes none on any copy.
+          if (isRecorded && activity.recording) activity.recording.add(sql, params, result.changes);
+        }
         return result;
       } catch (error) {
         throw storeFailure(error);

@@ -125,6 +125,12 @@ t.test('objects make no state that is followed, unless others have committed bes
     own.prepare("UPDATE meta SET value = 'd' WHERE name = (SELECT min(name) FROM meta)").run();
   });
   await isNew('objects and something else');
+  await change(other, 'e');
+  await own.write(() => {});
+  await isNew('another has committed before a write of nothing');
+  await change(other, 'f');
+  await own.write(() => own.prepare("DELETE FROM blob_garbage WHERE blob = 'none'").run());
+  await isNew('another has committed before a write that finds nothing');
   own.snapshot(() => t.equal(own.followedState(), undefined, 'a transaction has no state'));
 });
 
