@@ -93,7 +93,6 @@ for (const queue of queues) offerAll(queue);
 tell({ kind: 'serving' });
 while (Atomics.load(control, Control.stop) === 0) {
   if (!serveAll()) poll.wait(isHurried() ? SHORT_WAIT_MS : RECEIVE_TIMEOUT_MS);
-  else if (isLookedAt(counts)) lookAtShare(clock.steadyUs());
   if (engine.isStale()) engine.refresh(data.port);
   if (held.size > 0) answerHeld();
 }
@@ -170,6 +169,7 @@ function answerFrames(queue: Queue, came: number): void {
   publishPut(fill);
   publishPut(transmit);
   if (startUs !== 0) countLatency(counts, clock.steadyUs() - startUs);
+  if (isLookedAt(counts)) lookAtShare(clock.steadyUs());
 }
 
 function transmitFrame(transmit: Ring, frame: number, length: number): void {
