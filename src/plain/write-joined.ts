@@ -28,9 +28,14 @@ export function writeJoined(socket: Socket, head: readonly Part[], octets: Uint8
   return !socket.writableNeedDrain && !isQueued(socket);
 }
 
-/** Whether what is written now would wait in the socket. */
+interface Writing {
+  readonly _writableState?: { readonly writing?: boolean };
+}
+
+/** Whether what is written now would wait in the socket: also behind an empty write, of which only its state tells. */
 function isBusy(socket: Socket): boolean {
-  return socket.writableLength > 0 || socket.writableCorked > 0 || socket.connecting;
+  if (socket.writableLength > 0 || socket.writableCorked > 0 || socket.connecting) return true;
+  return (socket as Writing)._writableState?.writing !== false;
 }
 
 /** Returns whether the memory of the octets can be used again. With TLS, they are encrypted, and so copied, before anything else. */

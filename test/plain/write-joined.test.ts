@@ -26,6 +26,9 @@ function composeLate(socket: Socket, octets: Buffer): void {
   composed.writeTaken(socket, taken, 0, octets.length);
 }
 
+const composeText = (socket: Socket, text: string) => compose(socket, Buffer.from(text));
+const composeLateText = (socket: Socket, text: string) => composeLate(socket, Buffer.from(text));
+
 t.test('a reader that takes nothing gets the same octets as one that takes everything', async (t) => {
   const server = createServer();
   const accepted: Socket[] = [];
@@ -116,4 +119,28 @@ t.test('the same with TLS, from memory that is used again at once', async (t) =>
     await once(far, 'end');
     t.ok(Buffer.concat(got).equals(Buffer.concat(sent)));
   }
+});
+
+t.test('what waits behind an empty write of TLS is not overwritten by what others get', async (t) => {
+  const openPair = await openTlsPairs(t);
+  const [one, other] = [await openPair(), await openPair()];
+  const read = ({ far }: typeof one) => far.setEncoding('latin1').toArray() as Promise<string[]>;
+  const got = [read(one), read(other)];
+  const writes = [
+    (socket: Socket, text: string) => writeJoined(socket, [text], undefined),
+    composeText,
+    composeLateText,
+  ];
+  for (const write of writes) {
+    one.near.write('');
+    write(one.near, 'for one ');
+    write(other.near, 'for another ');
+    await turn();
+  }
+  one.near.end();
+  other.near.end();
+  t.same(
+    (await Promise.all(got)).map((pieces) => pieces.join('')),
+    ['for one '.repeat(3), 'for another '.repeat(3)],
+  );
 });
