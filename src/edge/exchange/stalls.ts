@@ -74,7 +74,7 @@ export function createStalls(clock: Clock, acknowledged?: Acknowledged): Stalls 
       watched.set(sending, { least, taken: takenBy(sending.taker, acknowledged), sinceMs: steadyMs(clock) });
     },
     forget(sending) {
-      // Nearly always: not even an object has to be found out about.
+      // Nearly always nothing is watched: a look-up would take longer.
       if (watched.size > 0) watched.delete(sending);
     },
     cuts: () => cuts,

@@ -57,7 +57,7 @@ class LastHead {
 
   begins(octets: Buffer): boolean {
     const { length } = this;
-    // Its empty line is its only one, and is nearly never there in another head.
+    // A head ends with its only empty line: another head nearly never has one at the same place.
     if (length === 0 || octets.length < length || octets[length - 1] !== LF || octets[length - 3] !== LF) return false;
     return octets.compare(this.octets, 0, length, 0, length) === 0;
   }
