@@ -8,6 +8,7 @@ import { UserError } from '../../base/errors.js';
 import { allRows, column, columns, oneRow, type RowOf, theValue } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 import type { NewRecordRow } from '../records/records.js';
+import { countStagedEvents } from './events.js';
 import { entriesToPrune } from './prune.js';
 
 export type EditKind = 'added' | 'records' | 'settings' | 'replaced';
@@ -146,10 +147,11 @@ export function removeStagedEdit(store: Store, seq: number, most: number): boole
   return false;
 }
 
-/** Removes edits beyond what is kept. */
+/** Removes edits beyond what is kept. One whose events are not appended yet stays: they would go with it. */
 export function pruneEdits(store: Store, kept: number, nowUs: number): void {
   const { pruneRecords, prune, setKeptFrom, countRecords } = writes(store);
   for (const seq of entriesToPrune(store, { table: 'zone_edits', kept, newest: 1 }, nowUs)) {
+    if (countStagedEvents(store, seq) > 0) continue;
     setKeptFrom.run(seq, seq);
     countRecords.run(-pruneRecords.run(seq).changes);
     prune.run(seq);

@@ -68,8 +68,9 @@ const statements = perStore((store) => ({
     'SELECT min(edit) FROM staged_events WHERE edit > ?',
   ),
   edit: store.prepare<[edit: number], ToldEdit>(
-    `SELECT e.seq, e.at_us, e.change, (SELECT account FROM zones WHERE seq = e.zone) AS account
-     FROM zone_edits AS e WHERE e.seq = ? AND e.zone <> 0`,
+    `SELECT seq, at_us, change,
+       (SELECT events ->> '$[0].account' FROM staged_events WHERE edit = seq ORDER BY ord LIMIT 1) AS account
+     FROM zone_edits WHERE seq = ? AND zone <> 0`,
   ),
   parts: store.prepareTuples<[edit: number], [first: number | null, last: number | null]>(
     'SELECT min(ord), max(ord) FROM staged_events WHERE edit = ?',
@@ -126,8 +127,7 @@ export function appendEvents(store: Store, rows: readonly NewEventRow[]): void {
     else ofAccounts.set(row.account, [row]);
   }
   for (const [account, own] of ofAccounts) {
-    // Of a zone that is gone, it is not known whose it was.
-    const before = untold.filter((edit) => edit.account === account || edit.account === null);
+    const before = untold.filter((edit) => edit.account === account);
     const last = appendSome(store, before);
     if (last === undefined) insertRows(store, own);
     else stageEvents(store, last, statements(store).parts.get(last)![1]! + 1, own);
@@ -180,7 +180,7 @@ interface ToldEdit {
   readonly seq: number;
   readonly at_us: number;
   readonly change: number | null;
-  /** Null when its zone is gone. */
+  /** That of its events, also when its zone is gone. */
   readonly account: number | null;
 }
 

@@ -12,6 +12,7 @@ import { applyBatch, type BatchInput } from '../../../src/control/records/batch.
 import { createRecord, deleteRecord, listRecords } from '../../../src/control/records/records.js';
 import { createZone, deleteZone } from '../../../src/control/zones/zones.js';
 import { LogUnavailable } from '../../../src/store/failures.js';
+import { pruneEdits } from '../../../src/store/log/edits.js';
 import type { EventRow } from '../../../src/store/log/events.js';
 import { selectEvents } from '../../../src/store/log/events-query.js';
 import type { Entry } from '../../../src/store/recording.js';
@@ -150,11 +151,19 @@ t.test('writes of other accounts do not wait for staged events', async (t) => {
   t.equal(told(ctx).length, 2 * MANY + 1);
 });
 
-t.test('a zone that goes takes none of its events along', async (t) => {
+t.test('a zone that goes takes none of its events along, nor keeps other accounts waiting', async (t) => {
   const { ctx, id } = await manyUntold(t);
+  const account = await createAccount(ctx, { name: 'another' });
+  const { id: zone } = await createZone(ctx, { name: 'another.test', account: { id: account.id } });
   await deleteZone(ctx, id);
+  const left = countStaged(ctx);
+  t.ok(left > 1, 'the deletion comes behind them');
+  await createRecord(ctx, zone, { type: 'A', name: 'early', content: '192.0.2.1' });
+  t.equal(countStaged(ctx), left);
+  t.equal(told(ctx).at(-1)?.name, 'early.another.test A');
+  await ctx.store.write(() => pruneEdits(ctx.store, 1, ctx.clock.nowUs()));
   await tellStaged(ctx);
-  t.equal(told(ctx).length, 2 * MANY);
+  t.equal(told(ctx).length, 2 * MANY + 1, 'when the journal loses its oldest edits, too');
 });
 
 t.test('events that a failover of PostgreSQL loses are printed, each once', async (t) => {
