@@ -28,6 +28,7 @@ import { Type } from '../../dns/codes.js';
 import { frameOf } from '../../dns/frames.js';
 import { Count, type CountBlock, questionType } from '../counters.js';
 import { type AnswerTurns, FRAMES_ELSEWHERE } from '../turns/answer-turns.js';
+import { PartialFrame, type PartialRoom } from './partial-frame.js';
 
 export interface StreamPeer {
   readonly address: string;
@@ -78,7 +79,6 @@ const LONGEST_MESSAGE = 65_535;
 const FLUSH_AT = 192 * 1024;
 /** Unsent octets in the stream at which the connection stops answering. */
 const BLOCK_AT = 64 * 1024;
-const FIRST_PARTIAL = 512;
 
 /** The buffer for gathering answers; empty whenever no connection is answering. */
 const output = new Uint8Array(FLUSH_AT + 2 + LONGEST_MESSAGE);
@@ -90,9 +90,7 @@ export class StreamConnection {
   /** See {@link clientNetwork}. */
   readonly network: string;
   private readonly client: Client = createClient();
-  /** The beginning of a frame, including its two length octets. */
-  private partial: Uint8Array | undefined;
-  private partialLength = 0;
+  private readonly partial: PartialFrame;
   /** Octets that were read but not parsed yet, because the peer does not read or a transfer is in progress. */
   private held: Uint8Array | undefined;
   private transferring = false;
@@ -105,6 +103,7 @@ export class StreamConnection {
     private readonly context: StreamContext,
     transport: TransportCode,
     private readonly turns: AnswerTurns,
+    partials: PartialRoom,
   ) {
     this.times = { activeAtMs: steadyMs(context.clock), partialSinceMs: 0, blockedSinceMs: 0, closingSinceMs: 0 };
     const mayTransfer = transport !== Transport.tls || isDot(socket as TLSSocket);
@@ -116,11 +115,13 @@ export class StreamConnection {
       cut: () => void socket.destroy(),
     };
     this.network = clientNetwork(this.peer.address);
+    this.partial = new PartialFrame(partials, this.network);
     const own = parsePeerAddress(socket.localAddress ?? '');
     setAddresses(this.client, parsePeerAddress(this.peer.address), this.peer.port, own);
     socket.on('data', (chunk: Buffer) => this.read(chunk));
     socket.on('drain', () => this.resume());
     socket.on('end', () => this.endInput());
+    socket.on('close', () => this.partial.clear());
     // 'close' follows, and the list of connections listens to that event.
     socket.on('error', () => {
       context.counts[Count.connectionFailed]! += 1;
@@ -140,7 +141,7 @@ export class StreamConnection {
   finish(): void {
     if (this.times.closingSinceMs > 0) return;
     this.times.closingSinceMs = steadyMs(this.context.clock);
-    this.partial = undefined;
+    this.partial.clear();
     this.held = undefined;
     this.socket.end();
     this.socket.resume();
@@ -163,7 +164,7 @@ export class StreamConnection {
 
   /** Answers all whole frames of `chunk` and keeps the rest. */
   private answerChunk(chunk: Uint8Array): void {
-    let at = this.partialLength > 0 ? this.completePartial(chunk) : 0;
+    let at = this.partial.length > 0 ? this.completePartial(chunk) : 0;
     let frames = 0;
     while (chunk.length - at >= 2 && this.times.closingSinceMs === 0) {
       if (this.stopped) {
@@ -255,45 +256,38 @@ export class StreamConnection {
    */
   private completePartial(chunk: Uint8Array): number {
     let taken = 0;
-    if (this.partialLength < 2) {
-      this.appendPartial(chunk.subarray(0, 1));
+    if (this.partial.length < 2) {
+      this.partial.append(chunk.subarray(0, 1));
       taken = 1;
     }
-    const partial = this.partial!;
-    const length = (partial[0]! << 8) | partial[1]!;
+    const length = this.partial.messageLength;
     if (length < SHORTEST_MESSAGE) {
       this.refuseFrame();
       return chunk.length;
     }
-    const missing = 2 + length - this.partialLength;
+    const missing = 2 + length - this.partial.length;
     const part = chunk.subarray(taken, taken + missing);
-    this.appendPartial(part);
+    if (!this.partial.append(part)) {
+      this.refuseRoom();
+      return chunk.length;
+    }
     if (part.length === missing) {
-      const whole = this.partial!;
-      this.partial = undefined;
-      this.partialLength = 0;
       this.times.partialSinceMs = 0;
-      this.answerFrame(whole, 2, length);
+      this.answerFrame(this.partial.take(), 2, length);
     }
     return taken + part.length;
   }
 
   private keepPartial(rest: Uint8Array): void {
-    if (this.partialLength === 0) this.times.partialSinceMs = this.times.activeAtMs;
-    this.appendPartial(rest);
+    if (this.partial.length === 0) this.times.partialSinceMs = this.times.activeAtMs;
+    if (!this.partial.append(rest)) this.refuseRoom();
   }
 
-  /** The buffer grows with the received octets, not with the announced length: two octets must not reserve 64 KiB. */
-  private appendPartial(part: Uint8Array): void {
-    const needed = this.partialLength + part.length;
-    if (!this.partial || this.partial.length < needed) {
-      const room = Math.max(FIRST_PARTIAL, needed, Math.min(2 * needed, LONGEST_MESSAGE + 2));
-      const grown = new Uint8Array(room);
-      if (this.partial) grown.set(this.partial.subarray(0, this.partialLength));
-      this.partial = grown;
-    }
-    this.partial.set(part, this.partialLength);
-    this.partialLength = needed;
+  /** The client has too many incomplete frames. */
+  private refuseRoom(): void {
+    this.context.counts[Count.connectionEvicted]! += 1;
+    this.flush();
+    this.finish();
   }
 
   /** The stream is not DNS or has lost its framing: sends the answers so far, then closes. */

@@ -9,11 +9,15 @@ import { steadyMs } from '../../base/clock.js';
 import { ofLargestClient } from '../clients.js';
 import { Count } from '../counters.js';
 import type { AnswerTurns } from '../turns/answer-turns.js';
+import { PartialRoom } from './partial-frame.js';
 import { StreamConnection, type StreamContext } from './stream-connection.js';
 
 export interface StreamLimits {
   readonly connections: number;
   readonly connectionsPerClient: number;
+  /** Octets of incomplete frames of one client, which may have half of what the others leave, and of all. */
+  readonly partialPerClient: number;
+  readonly partial: number;
   /** A connection without queries is closed after this many milliseconds. */
   readonly idleMs: number;
   /** The same while more than three quarters of the connections are in use. */
@@ -29,6 +33,8 @@ export interface StreamLimits {
 export const STREAM_LIMITS: StreamLimits = {
   connections: 1000,
   connectionsPerClient: 100,
+  partialPerClient: 2 << 20,
+  partial: 16 << 20,
   idleMs: 10_000,
   crowdedIdleMs: 2_000,
   frameMs: 10_000,
@@ -43,6 +49,7 @@ const SWEEP_MS = 500;
 export class StreamConnections {
   private readonly all = new Set<StreamConnection>();
   private readonly perClient = new Map<string, number>();
+  private readonly partials: PartialRoom;
   /** Set while there are connections. */
   private stopSweep: (() => void) | undefined;
 
@@ -50,7 +57,9 @@ export class StreamConnections {
     private readonly context: StreamContext,
     private readonly limits: StreamLimits,
     private readonly turns: AnswerTurns,
-  ) {}
+  ) {
+    this.partials = new PartialRoom({ of: limits.partialPerClient, inAll: limits.partial });
+  }
 
   get size(): number {
     return this.all.size;
@@ -60,7 +69,7 @@ export class StreamConnections {
   accept(socket: Socket, transport: TransportCode): void {
     const { counts } = this.context;
     counts[Count.connectionAccepted]! += 1;
-    const connection = new StreamConnection(socket, this.context, transport, this.turns);
+    const connection = new StreamConnection(socket, this.context, transport, this.turns, this.partials);
     const { network } = connection;
     const fromClient = this.perClient.get(network) ?? 0;
     if (fromClient >= this.limits.connectionsPerClient) {
