@@ -72,7 +72,8 @@ export async function startHttps(options: HttpsListenOptions): Promise<TlsListen
     }),
   );
   const endHandshakes = watchHandshakes(server, counts, clock);
-  server.on('secureConnection', (socket) => connections.accept(socket));
+  // Before the server begins a session on it.
+  server.prependListener('secureConnection', (socket) => connections.accept(socket));
   server.on('session', (session) => connections.acceptSession(session));
   const serve = createHandler(options);
   server.on('request', (request, response) => serve(request, response));
