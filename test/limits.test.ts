@@ -104,6 +104,10 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['queries over TCP and TLS in a turn', '128', 'server/turns/answer-turns.ts', 'FRAMES_A_TURN = 128'],
   ['queries over TCP and TLS in a turn', '256', 'server/turns/answer-turns.ts', 'FRAMES_A_ROUND = 256'],
   ['DNS over HTTPS: requests', '1,000', 'server/https-connections.ts', 'requestsPerClient: 1000,\n  requests: 10_000'],
+  ['DNS over HTTPS: such refusals', '100', 'server/https-connections.ts', 'refusals: 100'],
+  ['such queries, from 512 octets', '2 MiB', 'server/streams/stream-connections.ts', 'partialPerClient: 2 << 20'],
+  ['such queries, from 512 octets', '16 MiB', 'server/streams/stream-connections.ts', 'partial: 16 << 20'],
+  ['such queries, from 512 octets', '512', 'server/streams/partial-frame.ts', 'FREE = 512'],
   ['NOTIFY, UPDATE, signed queries', '500', 'server/turns/deferred-places.ts', 'of: 500, inAll: 1000'],
   [
     'DNS over TCP and TLS',
@@ -187,6 +191,7 @@ const COUNTED: Readonly<Record<string, readonly string[] | string>> = {
   'transfer/update/admission.ts': ['updates'],
   'warnings/policies.ts': 'an order of work in one turn',
   'server/https-connections.ts': 'nobody waits: refused',
+  'server/streams/partial-frame.ts': 'nobody waits: the connection ends',
   'server/turns/deferred-places.ts': 'what is dropped counts as not answered',
   'server/turns/answer-turns.ts': 'connections wait for some frames of each client, not for what others hold',
   'transfer/out/spool-threads.ts': 'who waits for a thread holds a place of `transfers`, which are counted',

@@ -20,6 +20,8 @@ export interface HttpsLimits {
   /** Requests that are not answered yet, of one client, which may have half of what the others leave, and of all. */
   readonly requestsPerClient: number;
   readonly requests: number;
+  /** A connection of which more requests are refused is closed. */
+  readonly refusals: number;
   /** A connection without requests is closed after this time, milliseconds. */
   readonly idleMs: number;
   /** The same while more than three quarters of the connections are in use. */
@@ -36,6 +38,7 @@ export const HTTPS_LIMITS: HttpsLimits = {
   connectionsPerClient: 100,
   requestsPerClient: 1000,
   requests: 10_000,
+  refusals: 100,
   idleMs: 30_000,
   crowdedIdleMs: 2_000,
   requestMs: 10_000,
@@ -62,6 +65,7 @@ interface Connection {
   session: ServerHttp2Session | undefined;
   readonly exchanges: Set<OpenExchange>;
   octets: number;
+  refusals: number;
   /** End of the handshake or of the last request. */
   idleSinceMs: number;
   /** When it was asked to close; 0 when it was not. */
@@ -109,6 +113,7 @@ export class HttpsConnections {
       session: undefined,
       exchanges: new Set(),
       octets: 0,
+      refusals: 0,
       idleSinceMs: steadyMs(this.clock),
       closingSinceMs: 0,
     });
@@ -124,7 +129,10 @@ export class HttpsConnections {
   /** Undefined: its client has too many of them. */
   begin(request: Http2ServerRequest, response: Http2ServerResponse): Exchange | undefined {
     const connection = this.all.get(connectionName(request.socket));
-    if (connection && !this.hasRoomFor(connection)) return undefined;
+    if (connection && !this.hasRoomFor(connection)) {
+      this.noteRefusal(connection);
+      return undefined;
+    }
     const exchange: OpenExchange = {
       startedMs: steadyMs(this.clock),
       octets: 0,
@@ -165,6 +173,20 @@ export class HttpsConnections {
   private hasRoomFor({ client }: Connection): boolean {
     const { requestsPerClient: of, requests: inAll } = this.limits;
     return hasShareFor(this.perClient.get(client) ?? 0, this.requests, { of, inAll });
+  }
+
+  /** Whoever opens streams as fast as they are refused needs new handshakes, too. */
+  private noteRefusal(connection: Connection): void {
+    connection.refusals++;
+    if (connection.refusals <= this.limits.refusals || connection.closingSinceMs > 0) return;
+    if (!connection.session) {
+      this.drop(connection, Count.connectionEvicted);
+      return;
+    }
+    this.counts[Count.connectionEvicted]! += 1;
+    // Streams that it opens from now on are ignored. The sweep closes it, when this has been sent.
+    connection.session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    connection.closingSinceMs = steadyMs(this.clock);
   }
 
   private add(connection: Connection, exchange: OpenExchange): void {

@@ -160,6 +160,10 @@ t.test('at the limit, the longest idle connection is closed', async (t) => {
 t.test('quiet connections are closed: sessions, pings, slow header fields', async (t) => {
   const { clock, session, secure, connections } = await startServer(t);
   const quiet = await session();
+  let told: number | undefined;
+  quiet.on('goaway', (code) => {
+    told = code;
+  });
   const pinging = await session();
   const slow = await secure();
   slow.write('GET /dns-query?dns=AAAA HTTP/1.1\r\n');
@@ -172,6 +176,7 @@ t.test('quiet connections are closed: sessions, pings, slow header fields', asyn
   }
   clock.advance(5000);
   await until(() => quiet.destroyed && pinging.destroyed && slow.destroyed, 'all are gone');
+  t.equal(told, constants.NGHTTP2_NO_ERROR, 'a session is asked first');
   t.equal(connections.size, 0);
 });
 
@@ -249,4 +254,32 @@ t.test('a client has a part of all requests that are not answered yet; more of t
   const again = post(one, query);
   await until(() => waiting.length === 4, 'there is room again');
   again.close();
+});
+
+t.test('a connection of which too many requests are refused is closed', async (t) => {
+  const waiting: (() => void)[] = [];
+  const turns = { take: (_client: string, _frames: number, goOn: () => void) => void waiting.push(goOn) };
+  const { clock, session, connections } = await startServer(t, { requestsPerClient: 1, refusals: 3 }, turns);
+  const [one, two] = [await session(), await session()];
+  const query = makeQuery(parseName('ns.example.com.'), 1);
+  const first = post(one, query);
+  await until(() => waiting.length === 1, 'it waits for its turn');
+  let code: number | undefined;
+  two.on('goaway', (told) => {
+    code = told;
+  });
+  for (let i = 0; i < 3; i++) {
+    const refused = post(two, query);
+    await until(() => refused.destroyed, 'it is refused');
+    t.equal(refused.rstCode, constants.NGHTTP2_REFUSED_STREAM);
+  }
+  t.notOk(two.destroyed);
+  post(two, query);
+  await until(() => two.destroyed, 'the connection is closed');
+  t.equal(code, constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  clock.advance(2500);
+  await until(() => connections.size === 1, 'it keeps no place');
+  for (const goOn of waiting) goOn();
+  const [headers] = (await once(first.resume(), 'response')) as [Record<string, unknown>];
+  t.equal(headers[':status'], 200, 'the other one goes on');
 });
