@@ -18,8 +18,16 @@ const IDLE_MS = 60_000;
 /** It keeps nothing; MiB. */
 const MOST_MEMORY_MB = 32;
 
-/** It copies for one handle, which asks for one copy after the other. */
-export function createAsideCheckpoints(clock: Clock): AsideCheckpoints {
+const startThread = (): Worker => {
+  const resourceLimits = { maxOldGenerationSizeMb: MOST_MEMORY_MB };
+  return nameTurns(
+    'checkpoint',
+    () => new Worker(new URL('./checkpoint-thread.js', import.meta.url), { name: 'checkpoint', resourceLimits }),
+  );
+};
+
+/** It copies for one handle, which asks for one copy after the other. `startOne`: throws where the system has no room for a thread. */
+export function createAsideCheckpoints(clock: Clock, startOne = startThread): AsideCheckpoints {
   let thread: Worker | undefined;
   let done: (() => void) | undefined;
   let cancelEnd = (): void => {};
@@ -29,11 +37,7 @@ export function createAsideCheckpoints(clock: Clock): AsideCheckpoints {
     done?.();
   };
   const start = (): Worker => {
-    const resourceLimits = { maxOldGenerationSizeMb: MOST_MEMORY_MB };
-    const started = nameTurns(
-      'checkpoint',
-      () => new Worker(new URL('./checkpoint-thread.js', import.meta.url), { name: 'checkpoint', resourceLimits }),
-    );
+    const started = startOne();
     started.on('message', () => done?.());
     const endOfThis = (): void => {
       if (thread === started) end();
@@ -53,16 +57,23 @@ export function createAsideCheckpoints(clock: Clock): AsideCheckpoints {
       thread = undefined;
     });
   };
-  const prepare = (): Worker => {
+  const prepare = (): Worker | undefined => {
     endLater();
-    return (thread ??= start());
+    try {
+      thread ??= start();
+    } catch {
+      // The next commit of the handle copies.
+    }
+    return thread;
   };
   return {
     prepare: () => void prepare(),
     async copy(path) {
+      const running = prepare();
+      if (!running) return;
       const { promise, resolve } = Promise.withResolvers<void>();
       done = resolve;
-      prepare().postMessage(path);
+      running.postMessage(path);
       await promise;
       done = undefined;
       endLater();
