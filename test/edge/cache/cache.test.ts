@@ -741,3 +741,18 @@ t.test('settings of the zone', async (t) => {
     fields: { 'cache-control': 'public, s-maxage=60, max-age=30', expires: 'Thu, 01 Jan 2026 00:00:30 GMT' },
   });
 });
+
+t.test('each zone, scheme, host and target has responses of its own, asked for in turn', async (t) => {
+  const { get, asked } = setUp();
+  const others: Partial<CacheRequest>[] = [
+    { host: 'other.example.com', authority: 'other.example.com' },
+    { scheme: 'http' },
+    { zone: 2 },
+    { target: '/b' },
+  ];
+  for (const other of others) {
+    t.equal((await get()).result, other === others[0] ? 'MISS' : 'HIT');
+    t.equal((await get('/a', other)).result, 'MISS', JSON.stringify(other));
+  }
+  t.equal(asked.length, 1 + others.length);
+});
