@@ -265,7 +265,7 @@ class SqliteStore implements Store {
   }
 
   private committed(isFollowed: boolean, hasChanged = true): void {
-    // A commit of nothing is not counted in the log: the one that is would be another's.
+    // The log does not count a commit of nothing, so the next one that it counts would be another's.
     if (hasChanged) this.states.committed(isFollowed);
     this.room?.committed();
     this.onCommit?.(isFollowed);

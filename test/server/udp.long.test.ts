@@ -15,11 +15,12 @@ import { Count, countBlock, createCounters } from '../../src/server/counters.js'
 import { BATCH, createDatagramBatch, receiveBatch, sendBatch } from '../../src/server/datagram-batch.js';
 import { openDatagramSocket } from '../../src/server/datagram-socket.js';
 import { guardAnswer } from '../../src/server/guard.js';
-import { type DatagramCalls, loadSyscalls, type Syscalls, SyscallsUnavailable } from '../../src/server/syscalls.js';
+import { type DatagramCalls, loadSyscalls, type Syscalls } from '../../src/server/syscalls.js';
 import { AnswerTurns } from '../../src/server/turns/answer-turns.js';
 import { startUdpBatched, type UdpServer } from '../../src/server/udp-batched.js';
 import { startUdpAlone, startUdpPortable } from '../../src/server/udp-portable.js';
 import { seededRandom } from '../support/seeded-random.js';
+import { whyNoSyscalls } from '../support/syscalls.js';
 import { makeQuery, UdpClient } from './clients.js';
 import { Odd, standInAnswer } from './stand-in-engine.js';
 
@@ -27,16 +28,6 @@ const A = 1;
 const clock = new SystemClock();
 const skip = await whyNoSyscalls();
 const hasIPv6 = Object.values(networkInterfaces()).some((list) => list?.some((entry) => entry.address === '::1'));
-
-async function whyNoSyscalls(): Promise<string | false> {
-  try {
-    await loadSyscalls();
-    return false;
-  } catch (error) {
-    if (error instanceof SyscallsUnavailable) return error.message;
-    throw error;
-  }
-}
 
 interface Served {
   readonly server: UdpServer;

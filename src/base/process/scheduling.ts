@@ -68,8 +68,8 @@ const LOOK_US = 20_000;
  * wait until another one has used up its longer slice. Earlier systems ignore it. One that the operator has given a policy keeps that.
  *
  * Where the system allows it (CAP_SYS_NICE, or RLIMIT_RTPRIO of 1), the thread comes before all others while it needs little. The fair
- * scheduler cannot say that: whom it owes time comes first, however nice, and until the next tick, which is up to 4 ms away. A thread that
- * needs more has short slices only, so that a flood of questions does not keep others from the processor.
+ * scheduler cannot be told so: a thread to which it owes time comes first, however nice, until the next tick, up to 4 ms later. A thread
+ * that needs more has short slices only, so that a flood of questions does not keep others from the processor.
  *
  * `usedUs`: processor time that the thread has used; without it, there is nothing to go by. Returns what is to be told the steady
  * time, every few batches.

@@ -85,7 +85,7 @@ async function sizeOf(
 
 interface Performed {
   readonly counts: Counts;
-  /** That it asks for. */
+  /** The serial that the update asks for. */
   readonly serial: number;
   readonly repeated: boolean;
 }

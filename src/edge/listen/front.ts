@@ -375,7 +375,7 @@ const TOO_MANY = failureOf('overloaded', 'too many requests for hosts of this ac
 /** Of a connection that a fault has ended. */
 const ENDED: Sending = { drained() {}, closed() {} };
 
-/** The numbers of an octet. */
+/** Each octet as two hexadecimal digits. */
 const HEXADECIMAL = Array.from({ length: 256 }, (_, octet) => octet.toString(16).padStart(2, '0'));
 
 /** Sixteen hexadecimal digits: a random prefix of this process, then a counter. */

@@ -1,6 +1,6 @@
 /**
  * Checkpoints on a thread. After a write of very many rows, the copy of its pages into the database takes as long as a third of the write,
- * and SQLite makes it in the next commit, of whomever it is. The thread copies while others write.
+ * and SQLite makes it in the next commit, whoever makes that one. The thread copies while others write.
  */
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '../../base/clock.js';
@@ -48,7 +48,7 @@ export function createAsideCheckpoints(clock: Clock, startOne = startThread): As
     started.unref();
     return started;
   };
-  /** A thread that copies is left alone: of the end of its copy, nobody would hear. */
+  /** A thread that copies is left alone: nobody would hear of the end of its copy. */
   const endLater = (): void => {
     cancelEnd();
     cancelEnd = clock.after(IDLE_MS, () => {

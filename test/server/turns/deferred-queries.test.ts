@@ -5,11 +5,12 @@ import { DEFERRED } from '../../../src/answer/transport.js';
 import { SystemClock } from '../../../src/base/clock.js';
 import { silentLogger } from '../../../src/base/log.js';
 import { Count, countBlock, createCounters } from '../../../src/server/counters.js';
-import { loadSyscalls, SyscallsUnavailable } from '../../../src/server/syscalls.js';
+import { loadSyscalls } from '../../../src/server/syscalls.js';
 import { AnswerTurns } from '../../../src/server/turns/answer-turns.js';
 import { createDeferredMemory, DeferredPlaces } from '../../../src/server/turns/deferred-places.js';
 import { startUdpBatched } from '../../../src/server/udp-batched.js';
 import { startUdpAlone, startUdpPortable } from '../../../src/server/udp-portable.js';
+import { whyNoSyscalls } from '../../support/syscalls.js';
 import { until } from '../../support/until.js';
 import { makeQuery, UdpClient } from '../clients.js';
 import { Odd } from '../stand-in-engine.js';
@@ -94,16 +95,6 @@ for (const way of ['batched', 'portable', 'alone'] as const) {
     await until(() => waiting.length === SHARE + 2);
     t.equal(waiting[SHARE + 1]!.client, '127.0.0.1', 'a place was free again');
   });
-}
-
-async function whyNoSyscalls(): Promise<string | false> {
-  try {
-    await loadSyscalls();
-    return false;
-  } catch (error) {
-    if (error instanceof SyscallsUnavailable) return error.message;
-    throw error;
-  }
 }
 
 t.test('clients have their turns one after the other', async (t) => {
