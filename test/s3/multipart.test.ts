@@ -7,6 +7,7 @@ import { crc32 } from 'node:zlib';
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
+  CreateBucketCommand,
   CreateMultipartUploadCommand,
   DeleteBucketCommand,
   DeleteObjectCommand,
@@ -31,7 +32,7 @@ import { editQuotas } from '../../src/control/access/quotas.js';
 import { quotasOf } from '../../src/control/rules/quotas.js';
 import { Crc64Nvme, crc32c } from '../../src/s3/crc.js';
 import { openStore } from '../../src/store/driver.js';
-import { findBucketByName } from '../../src/store/objects/buckets.js';
+import { findBucketByName, removeBucket } from '../../src/store/objects/buckets.js';
 import { startS3World } from '../support/s3-door.js';
 import { runSql } from '../support/write-now.js';
 
@@ -294,6 +295,15 @@ t.test('parts count against the quota of the account', async (t) => {
   runSql(ctx.store, 'UPDATE blob_garbage SET noted_at = noted_at - 3600000');
   await objects.sweep();
   t.equal(used(), 0, 'nor is anything left of the bucket');
+  await client.send(new CreateBucketCommand({ Bucket }));
+  const last = await begin(client);
+  const MultipartUpload = { Parts: [await put(client, last, 1, Buffer.from('12345678'))] };
+  await client.send(new CompleteMultipartUploadCommand({ ...input, UploadId: last, MultipartUpload }));
+  // Somebody else deletes the object while the bucket is being deleted, so that its upload goes with the bucket.
+  await client.send(new DeleteObjectCommand({ Bucket, Key }));
+  t.equal(used(), 8);
+  await ctx.store.write(() => removeBucket(ctx.store, findBucketByName(ctx.store, 1, 'default', Bucket)!.seq));
+  t.equal(used(), 0, 'nor of an object that went just before it');
 });
 
 t.test('the CRC-64/NVME of an object in parts is that of its octets', async (t) => {

@@ -46,6 +46,13 @@ END;
 CREATE TRIGGER gone_upload_uncounted AFTER DELETE ON uploads WHEN OLD.is_gone = 1 BEGIN
   UPDATE account_usage SET used = used - OLD.size WHERE account = ${ACCOUNT('OLD.bucket')} AND kind = 'octets';
 END;
+-- They go with the bucket, and then their account is no longer known.
+DROP TRIGGER bucket_uploads_uncounted;
+CREATE TRIGGER bucket_uploads_uncounted BEFORE DELETE ON buckets BEGIN
+  UPDATE account_usage SET used = used - (SELECT coalesce(sum(size + iif(is_gone, 0, metadata_size)), 0) FROM uploads
+    WHERE bucket = OLD.seq AND (completed_at IS NULL OR is_gone = 1)) WHERE account = OLD.account AND kind = 'octets';
+END;
+
 DROP TRIGGER part_removed;
 CREATE TRIGGER part_removed AFTER DELETE ON parts BEGIN
   INSERT OR IGNORE INTO blob_garbage (blob, is_part, account, octets)
