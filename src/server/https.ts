@@ -163,9 +163,12 @@ function send(exchange: Exchange, request: Http2ServerRequest, response: Http2Se
   else response.end(body);
 }
 
-/** The message in `dns=` (RFC 8484 §4.1.1); undefined when there is none. Padding is forbidden, but ignored. */
+/**
+ * The message in `dns=` (RFC 8484 §4.1.1); undefined when there is none. Padding is forbidden, but ignored; more of it than base64 has
+ * would be looked at again from each of its characters.
+ */
 function decodeQuery(query: string): Buffer | undefined {
-  const text = new URLSearchParams(query).get('dns')?.replace(/=+$/, '');
+  const text = new URLSearchParams(query).get('dns')?.replace(/={1,2}$/, '');
   if (!text || !/^[A-Za-z0-9_-]+$/.test(text) || text.length % 4 === 1) return undefined;
   const message = Buffer.from(text, 'base64url');
   return message.length > LONGEST_MESSAGE ? undefined : message;

@@ -206,6 +206,7 @@ t.test('invalid requests', async (t) => {
     [405, 'PUT', '/dns-query', query, TYPE],
     [405, 'DELETE', '/dns-query'],
     [200, 'GET', `/dns-query?dns=${text}==`],
+    [400, 'GET', `/dns-query?dns=${text}===`],
     [200, 'POST', '/dns-query?ignored', query, 'Application/DNS-Message; charset=x'],
   ];
   for (const [status, method, path, body, type] of rows) {
