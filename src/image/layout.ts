@@ -211,6 +211,9 @@ export const MAX_TARGETS = 200;
 /**
  * Hash of a name from the hash of its parent and its first label, whose length octet is at `at`. The root's hash is the
  * image's random seed, so that attackers cannot prepare colliding names. Octets must be in lower case.
+ *
+ * Each word is multiplied twice. A difference in the highest bit passes through one multiplication unchanged, whatever the seed, and the
+ * next word can take it away: whoever may add names would make as many with the same hash as they like.
  */
 export function hashLabel(parent: number, name: DataView, at: number): number {
   const length = name.getUint8(at);
@@ -219,7 +222,8 @@ export function hashLabel(parent: number, name: DataView, at: number): number {
   let i = at + 1;
   for (const whole = i + (length & ~3); i < whole; i += 4) {
     hash = Math.imul(hash ^ name.getInt32(i, true), 0x01000193);
-    hash ^= hash >>> 15;
+    hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
+    hash ^= hash >>> 13;
   }
   if (length & 2) {
     hash = Math.imul(hash ^ name.getUint16(i, true), 0xc2b2ae35);
