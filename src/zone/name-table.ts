@@ -6,6 +6,7 @@
  * A name is the part of a wire name before the apex: labels with their length octets, leftmost first, in lower case.
  * The apex itself has no octets. So an ancestor is a suffix of the name and can be looked up in place.
  */
+import { systemRandom } from '../base/random.js';
 
 /** Initial sizes; each doubles when full. */
 const OCTETS = 1 << 14;
@@ -88,9 +89,12 @@ export class NameTable {
   }
 }
 
-/** FNV-1a, with the high bits folded into the low bits that choose the slot. */
-function hashOf(wire: Uint8Array, start: number, end: number): number {
-  let hash = 0x811c9dc5;
+/** Otherwise a file could be made of which all names have the same hash, and each name would be compared with all before it. */
+const SEED = Buffer.from(systemRandom.bytes(4)).readInt32LE();
+
+/** FNV-1a from a random beginning, with the high bits folded into the low bits that choose the slot. */
+export function hashOf(wire: Uint8Array, start: number, end: number, seed: number = SEED): number {
+  let hash = seed;
   for (let i = start; i < end; i++) hash = Math.imul(hash ^ lower(wire[i]!), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 15), 0x2c1b3c6d);
   return hash ^ (hash >>> 13);
