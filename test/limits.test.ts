@@ -40,6 +40,8 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
     'control/rules/quotas.ts',
     'tokens: 10_000,\n  members: 10_000',
   ],
+  ['policies of a token', '1,000; 1,000', 'control/access/policy.ts', 'MOST_RESOURCES = 1000'],
+  ['policies of a token', '1,000; 1,000', 'control/access/policy.ts', 'MOST_PATTERNS_IN_ALL = 1000'],
   ['users of all accounts', '10,000', 'control/access/accounts.ts', 'MOST_USERS = 10_000'],
   ['users of all accounts', 'half of what others leave', 'control/access/accounts.ts', '(all - own)) / 2'],
   ['records of an account', '5,000,000', 'control/rules/quotas.ts', 'records: 5_000_000'],

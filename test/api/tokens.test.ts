@@ -574,6 +574,12 @@ t.test('a token shows the accounts of its resources, and no others', async (t) =
   t.match(await call('GET', `/accounts/${account}/tokens/verify`, undefined, { headers }), { status: 403 });
 });
 
+const zonesNamed = (count: number): Record<string, string> =>
+  Object.fromEntries(Array.from({ length: count }, (_, i) => [ZONE + i.toString(16).padStart(32, '0'), '*']));
+const manyZones = (count: number): object => policy({ groups: ['DNS Read'], on: zonesNamed(count) });
+const inAccount = (count: number): object => ({ [`${ACCOUNT}*`]: zonesNamed(count) });
+const manyNames = Array.from({ length: 100 }, (_, i) => `n${i}.example.com`);
+
 t.test('invalid bodies are distinguished', async (t) => {
   const { call, createZone } = await install(t);
   const zone = await createZone('example.com');
@@ -620,6 +626,11 @@ t.test('invalid bodies are distinguished', async (t) => {
     [{ name: 'x', policies: [{ ...good, records: { types: ['A'], zones: [] } }] }, '/policies/0/records/zones'],
     [{ name: 'x', policies: [good], conditions: {} }, '/conditions'],
     [{ name: 'x', policies: [good], status: 'expired?' }, '/status'],
+    [{ name: 'x', policies: [manyZones(600), { ...manyZones(1), resources: inAccount(401) }] }, '/policies'],
+    [
+      { name: 'x', policies: Array.from({ length: 11 }, () => ({ ...good, records: { names: manyNames } })) },
+      '/policies',
+    ],
   ];
   for (const [body, pointer] of rows) {
     const { status, json } = await call('POST', '/user/tokens', body);

@@ -15,46 +15,65 @@ export function scopeOf(
   accountIds: readonly string[],
 ): Pick<Actor, 'accountIds' | 'zoneIds' | 'policies' | 'readOnly'> {
   const allowing = policies.filter(({ effect }) => effect === 'allow');
-  const mentioned = new Set(allowing.flatMap(resourcesOf).map((resource) => accountOf(store, resource)));
+  const accountOfZone = accountsOfZones(store);
+  const mentioned = new Set(allowing.flatMap(resourcesOf).map((resource) => accountOf(resource, accountOfZone)));
   const visible = accountIds.filter((id) => mentioned.has(id) || mentioned.has('*'));
   const groups = allowing.flatMap((policy) => policy.groups.map(findPermissionGroup));
   const readOnly = !groups.some((entry) => entry?.level === 'write');
-  return { accountIds: visible, ...zonesOf(store, policies, visible), policies, readOnly };
+  return { accountIds: visible, ...zonesOf(store, policies, visible, accountOfZone), policies, readOnly };
+}
+
+/** The account of a zone; undefined when there is no such zone. */
+type AccountOfZone = (zoneId: string) => string | undefined;
+
+/** Each zone is looked up once. */
+function accountsOfZones(store: Store): AccountOfZone {
+  const known = new Map<string, string | undefined>();
+  return (zoneId) => {
+    if (!known.has(zoneId)) {
+      const id = parseId(zoneId);
+      const zone = id && findZoneById(store, id);
+      known.set(zoneId, zone && accountIdOf(store, zone));
+    }
+    return known.get(zoneId);
+  };
 }
 
 /** The account in which a resource is; `*` for all, undefined for none. */
-function accountOf(store: Store, { scope, id, account = '*' }: Resource): string | undefined {
+function accountOf({ scope, id, account = '*' }: Resource, accountOfZone: AccountOfZone): string | undefined {
   if (scope === 'user') return undefined;
   if (id === '*') return account;
-  const own = scope === 'zone' ? zoneOf(store, id)?.account : scope === 'bucket' ? id.split('_', 1)[0] : id;
+  const own = scope === 'zone' ? accountOfZone(id) : scope === 'bucket' ? id.split('_', 1)[0] : id;
   return account === '*' || account === own ? own : undefined;
-}
-
-function zoneOf(store: Store, zoneId: string): { readonly id: string; readonly account: string } | undefined {
-  const id = parseId(zoneId);
-  const zone = id && findZoneById(store, id);
-  return zone && { id: zoneId, account: accountIdOf(store, zone) };
 }
 
 /**
  * The zones of the resources, one by one if that is shorter or no account is named; undefined = all zones of the
  * accounts.
  */
-function zonesOf(store: Store, policies: readonly Policy[], accountIds: readonly string[]): Pick<Actor, 'zoneIds'> {
+function zonesOf(
+  store: Store,
+  policies: readonly Policy[],
+  accountIds: readonly string[],
+  accountOfZone: AccountOfZone,
+): Pick<Actor, 'zoneIds'> {
   const whole = accountIds.filter((account) => showsZone(policies, { account, zone: '*' }));
   const denies = policies.some(({ effect }) => effect === 'deny');
   if (whole.length > 0 && whole.length === accountIds.length && !denies) return {};
+  const resources = policies.flatMap(resourcesOf);
+  const named = new Set(resources.flatMap(({ scope, id }) => (scope === 'zone' && id !== '*' ? id : [])));
   if (whole.length === 0 && !denies) {
-    const named = policies.flatMap(resourcesOf).filter(({ scope, id }) => scope === 'zone' && id !== '*');
-    const ids = [...new Set(named.map(({ id }) => id))];
     return {
-      zoneIds: ids.filter((zone) => showsZone(policies, { zone, account: zoneOf(store, zone)?.account ?? '' })),
+      zoneIds: [...named].filter((zone) => showsZone(policies, { zone, account: accountOfZone(zone) ?? '' })),
     };
   }
-  const shown = accountIds.flatMap((account) =>
-    zoneIdsOfAccount(store, parseId(account)!)
-      .map(toHex)
-      .filter((zone) => showsZone(policies, { zone, account })),
-  );
+  const shown = accountIds.flatMap((account) => {
+    // The policies say the same about all zones that they do not name, which may be very many.
+    const showsOthers = showsZone(policies, { zone: '', account });
+    const zones = showsOthers ? zoneIdsOfAccount(store, parseId(account)!).map(toHex) : [...named];
+    const isShown = (zone: string): boolean =>
+      named.has(zone) ? accountOfZone(zone) === account && showsZone(policies, { zone, account }) : showsOthers;
+    return zones.filter(isShown);
+  });
   return { zoneIds: shown };
 }

@@ -20,6 +20,8 @@ import { badBody } from '../kernel/errors.js';
 import { requireFew } from './networks.js';
 
 const MOST_PATTERNS = 100;
+/** Of all policies of a token: whoever uses it is compared with all of them. */
+const MOST_PATTERNS_IN_ALL = 1000;
 const MOST_RESOURCES = 1000;
 /** Lower-case FQDN in which `*` stands for any characters. */
 const NAME_PATTERN = /^(?!\.|.*\.\.)[!->@\\^-~]{1,255}$/;
@@ -45,7 +47,24 @@ export function readPolicies(
   policies: readonly PolicyInput[],
   owner: { readonly account?: string },
 ): Policy[] {
+  const resources = sum(policies.map((policy) => countResources(policy)));
+  if (resources > MOST_RESOURCES) {
+    throw badBody(`the policies name ${resources} resources, and may name ${MOST_RESOURCES}`, '/policies');
+  }
+  const patterns = sum(policies.map(({ records }) => (records?.names?.length ?? 0) + (records?.types?.length ?? 0)));
+  if (patterns > MOST_PATTERNS_IN_ALL) {
+    throw badBody(`the policies have ${patterns} names and types, and may have ${MOST_PATTERNS_IN_ALL}`, '/policies');
+  }
   return policies.map((policy, i) => readPolicy(ctx, policy, owner, `/policies/${i}`));
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((all, one) => all + one, 0);
+}
+
+/** With those inside of accounts. */
+function countResources({ resources }: PolicyInput): number {
+  return sum(Object.values(resources).map((inside) => (typeof inside === 'string' ? 1 : Object.keys(inside).length)));
 }
 
 function readPolicy(ctx: Context, input: PolicyInput, owner: { readonly account?: string }, at: string): Policy {
@@ -75,8 +94,7 @@ function readGroup({ id }: { readonly id: string }, at: string): PermissionGroup
 
 function readResources(resources: Resources, at: string): Resources {
   const names = Object.keys(resources);
-  if (names.length === 0 || names.length > MOST_RESOURCES)
-    throw badBody(`expected 1 to ${MOST_RESOURCES} resources`, at);
+  if (names.length === 0) throw badBody(`expected 1 to ${MOST_RESOURCES} resources`, at);
   for (const name of names) {
     const outer = parseResource(name);
     const inside = resources[name];

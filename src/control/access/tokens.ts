@@ -2,6 +2,8 @@
 import { toHex } from '../../base/bytes.js';
 import type { AccountRow } from '../../store/access/accounts.js';
 import {
+  countTokensOfAccount,
+  countTokensOfUser,
   findKeyById,
   type KeyRow,
   keysOfUser,
@@ -10,7 +12,7 @@ import {
   setKeyRevoked,
   updateKey,
 } from '../../store/access/keys.js';
-import { findUserById } from '../../store/access/users.js';
+import { findUserById, type UserRow } from '../../store/access/users.js';
 import { parseId, requireAccount } from '../guard/access.js';
 import { accountFailure } from '../guard/account-failures.js';
 import { PERMISSION_GROUPS, type Policy } from '../guard/permissions.js';
@@ -51,26 +53,35 @@ const DEFAULT_PER_PAGE = 20;
 const MOST_PER_PAGE = 100;
 const MOST_TOKENS = 5000;
 
-interface OwnedRows {
-  readonly account: AccountRow | undefined;
-  readonly rows: readonly KeyRow[];
+/** Tokens that are not deleted, in the order of their creation. */
+function ownedBy(ctx: Context, owner: TokenOwner): KeyRow[] {
+  const account = accountOf(ctx, owner);
+  const user = userOf(ctx);
+  const all = account ? keysOwnedByAccount(ctx.store, account.seq) : user ? keysOfUser(ctx.store, user.seq) : [];
+  return all.filter((row) => isListed(row, account));
 }
 
-/** Tokens that are not deleted, in the order of their creation. */
-function ownedBy(ctx: Context, owner: TokenOwner): OwnedRows {
-  const account = 'account' in owner ? requireAccount(ctx, owner.account) : undefined;
-  const userId = parseId(ctx.actor.userId);
-  const user = userId && findUserById(ctx.store, userId);
-  const all = account ? keysOwnedByAccount(ctx.store, account.seq) : user ? keysOfUser(ctx.store, user.seq) : [];
-  const isListed = (row: KeyRow): boolean =>
-    row.kind === 'token' && row.revoked_at === null && (row.account_owned === 1) === (account !== undefined);
-  return { account, rows: all.filter(isListed) };
+function isListed(row: KeyRow, account: AccountRow | undefined): boolean {
+  return row.kind === 'token' && row.revoked_at === null && (row.account_owned === 1) === (account !== undefined);
+}
+
+function accountOf(ctx: Context, owner: TokenOwner): AccountRow | undefined {
+  return 'account' in owner ? requireAccount(ctx, owner.account) : undefined;
+}
+
+function userOf({ store, actor }: Context): UserRow | undefined {
+  const id = parseId(actor.userId);
+  return id && findUserById(store, id);
 }
 
 /** Throws 404/7003 when the owner has no such token. */
 function requireToken(ctx: Context, owner: TokenOwner, tokenId: string): KeyRow {
-  const row = ownedBy(ctx, owner).rows.find(({ id }) => toHex(id) === tokenId);
-  if (!row) throw accountFailure('keyMissing', { id: tokenId.slice(0, 64) });
+  const account = accountOf(ctx, owner);
+  const id = parseId(tokenId);
+  // The others are not read: an owner may have thousands, each with very many permissions.
+  const row = id && findKeyById(ctx.store, id);
+  const isOwn = row && (account ? row.account === account.seq : row.user === userOf(ctx)?.seq);
+  if (!isOwn || !isListed(row, account)) throw accountFailure('keyMissing', { id: tokenId.slice(0, 64) });
   return row;
 }
 
@@ -78,7 +89,7 @@ export async function listTokens(ctx: Context, owner: TokenOwner, query: TokenQu
   const page = query.page ?? 1;
   const perPage = Math.min(MOST_PER_PAGE, query.perPage ?? DEFAULT_PER_PAGE);
   const items = ownedBy(ctx, owner)
-    .rows.map((row) => keyItem(ctx, row))
+    .map((row) => keyItem(ctx, row))
     .filter(({ status }) => query.includeExpired !== false || status !== 'expired');
   if (query.direction === 'desc') items.reverse();
   return { items: items.slice((page - 1) * perPage, page * perPage), page, perPage, totalCount: items.length };
@@ -96,12 +107,11 @@ export async function createToken(ctx: Context, owner: TokenOwner, input: TokenI
   const secret = makeSecret(ctx);
   const { value } = await commit(ctx, (draft) => {
     refuseLimitedMaker(ctx);
-    const { account, rows } = ownedBy(ctx, owner);
-    if (rows.length >= MOST_TOKENS)
-      throw accountFailure('badInput', { reason: `There are ${MOST_TOKENS} tokens already.` });
-    const userId = parseId(ctx.actor.userId);
-    const user = userId && findUserById(ctx.store, userId);
+    const account = accountOf(ctx, owner);
+    const user = userOf(ctx);
     if (!user) throw accountFailure('notAllowed');
+    const tokens = account ? countTokensOfAccount(ctx.store, account.seq) : countTokensOfUser(ctx.store, user.seq);
+    if (tokens >= MOST_TOKENS) throw accountFailure('badInput', { reason: `There are ${MOST_TOKENS} tokens already.` });
     const members = readToken(ctx, owner, input, draft.now);
     const disabled = readDisabled(input.status, 0) === 1;
     return addKey(

@@ -167,7 +167,24 @@ export function parseResource(text: string): Omit<Resource, 'account'> | undefin
 
 /** The resources of a policy, one by one. Invalid ones are omitted, because they match nothing. */
 export function resourcesOf(policy: Policy): readonly Resource[] {
-  return Object.entries(policy.resources).flatMap(([name, value]): Resource[] => {
+  return compiledOf(policy).resources;
+}
+
+/** What follows from a policy, found once: it may name a thousand resources, and is asked at every request. */
+interface Compiled {
+  readonly resources: readonly Resource[];
+  /** {@link keyOf} each. */
+  readonly keys: ReadonlySet<string>;
+  /** {@link zoneAreasOf} it. */
+  readonly zoneAreas: number;
+}
+
+const compiled = new WeakMap<Policy, Compiled>();
+
+function compiledOf(policy: Policy): Compiled {
+  const known = compiled.get(policy);
+  if (known) return known;
+  const resources = Object.entries(policy.resources).flatMap(([name, value]): Resource[] => {
     const outer = parseResource(name);
     if (!outer) return [];
     if (typeof value === 'string') return [outer];
@@ -176,18 +193,28 @@ export function resourcesOf(policy: Policy): readonly Resource[] {
       return inner ? [{ ...inner, account: outer.id }] : [];
     });
   });
+  const made = { resources, keys: new Set(resources.map(keyOf)), zoneAreas: zoneAreasOf(policy) };
+  compiled.set(policy, made);
+  return made;
 }
 
-/** Whether a resource covers the target, for groups granted for `scope`. An account covers everything in it. */
-function covers({ scope, id, account }: Resource, target: Target, given: ResourceScope): boolean {
-  const fits = (known: string | undefined, asked: string | undefined): boolean =>
-    asked !== undefined && (known === '*' || known === asked);
-  if (account !== undefined && !fits(account, target.account)) return false;
-  if (scope === 'account') return given !== 'user' && fits(id, target.account);
-  if (scope !== given) return false;
-  if (scope === 'bucket')
-    return fits(id, target.bucket === undefined ? undefined : `${target.account}_${target.bucket}`);
-  return fits(id, target[scope]);
+const keyOf = ({ scope, id, account = '' }: Resource): string => `${scope} ${account} ${id}`;
+
+/** The keys of all resources that cover the target, for groups granted for `given`. An account covers everything in it. */
+function keysCovering(target: Target, given: ResourceScope): string[] {
+  const { account, bucket } = target;
+  const outside = account === undefined ? [''] : ['', '*', account];
+  const keysOf = (scope: ResourceScope, id: string | undefined): string[] =>
+    id === undefined ? [] : outside.flatMap((outer) => [`${scope} ${outer} *`, `${scope} ${outer} ${id}`]);
+  const ofAccount = given === 'user' ? [] : keysOf('account', account);
+  if (given === 'account') return ofAccount;
+  const own = given !== 'bucket' ? target[given] : bucket === undefined ? undefined : `${account}_${bucket}`;
+  return [...ofAccount, ...keysOf(given, own)];
+}
+
+function covers(policy: Policy, covering: readonly string[]): boolean {
+  const { keys } = compiledOf(policy);
+  return covering.some((key) => keys.has(key));
 }
 
 export type Decision =
@@ -220,11 +247,13 @@ function grants(policy: Policy, area: Area, level: Level, target: Target): boole
   return policy.groups.some((id) => {
     const entry = findPermissionGroup(id);
     if (!entry?.areas.includes(area)) return false;
-    // Read permission does not allow writing; denied reading also denies writing.
-    const reaches =
-      policy.effect === 'allow' ? entry.level === 'write' || level === 'read' : denies(entry.level, level);
-    return reaches && resourcesOf(policy).some((resource) => covers(resource, target, entry.scope));
+    return reaches(policy, entry, level) && covers(policy, keysCovering(target, entry.scope));
   });
+}
+
+/** Read permission does not allow writing; denied reading also denies writing. */
+function reaches({ effect }: Policy, { level: given }: PermissionGroup, level: Level): boolean {
+  return effect === 'allow' ? given === 'write' || level === 'read' : denies(given, level);
 }
 
 function denies(denied: Level, asked: Level): boolean {
@@ -256,7 +285,28 @@ export const ZONE_AREAS: readonly Area[] = [
 
 /** Whether policies allow anything on a zone: it then appears in lists, and the zone object itself may be read. */
 export function showsZone(policies: readonly Policy[], target: Target): boolean {
-  return ZONE_AREAS.some((area) => decide(policies, area, area === 'cachePurge' ? 'write' : 'read', target).allowed);
+  const covering = keysCovering(target, 'zone');
+  let allowed = 0;
+  let denied = 0;
+  for (const policy of policies) {
+    if (!covers(policy, covering)) continue;
+    if (policy.effect === 'allow') allowed |= compiledOf(policy).zoneAreas;
+    else denied |= compiledOf(policy).zoneAreas;
+  }
+  return (allowed & ~denied) !== 0;
+}
+
+/** A bit for each of {@link ZONE_AREAS} that the policy allows or denies; the groups for these are all granted for zones. */
+function zoneAreasOf(policy: Policy): number {
+  let areas = 0;
+  for (const id of policy.groups) {
+    const entry = findPermissionGroup(id);
+    for (const [bit, area] of ZONE_AREAS.entries()) {
+      const level = area === 'cachePurge' ? 'write' : 'read';
+      if (entry?.areas.includes(area) && reaches(policy, entry, level)) areas |= 1 << bit;
+    }
+  }
+  return areas;
 }
 
 /** Whether a record is in one of the scopes. `name`: lower-case FQDN; `type`: mnemonic. */

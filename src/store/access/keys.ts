@@ -1,5 +1,5 @@
 /** Credentials of the API. Only a keyed hash of each secret is stored. */
-import { allRows, column, columns, hasRow, inserts, oneRow, type RowOf } from '../columns.js';
+import { allRows, column, columns, hasRow, inserts, oneRow, type RowOf, theValue } from '../columns.js';
 import { perStore, type SqlValue, type Store } from '../driver.js';
 
 export type KeyKind = 'key' | 'token';
@@ -69,6 +69,16 @@ export const keysOfUser = allRows<[user: number], KeyRow>('SELECT * FROM api_key
 /** Account-owned credentials, the oldest first. */
 export const keysOwnedByAccount = allRows<[account: number], KeyRow>(
   'SELECT * FROM api_keys WHERE account = ? AND account_owned = 1 ORDER BY seq',
+);
+
+const TOKENS = `SELECT count(*) FROM api_keys WHERE kind = 'token' AND revoked_at IS NULL`;
+
+/** How many tokens that are not deleted a user has, without those of accounts. */
+export const countTokensOfUser = theValue<[user: number], number>(`${TOKENS} AND user = ? AND account_owned = 0`);
+
+/** The same of an account. */
+export const countTokensOfAccount = theValue<[account: number], number>(
+  `${TOKENS} AND account = ? AND account_owned = 1`,
 );
 
 export const insertKey = inserts('api_keys', NEW);
