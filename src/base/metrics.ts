@@ -55,18 +55,22 @@ export function createHistogram(name: string, help: string, bounds: readonly num
   const series = new Map<string, Series>();
   /** By labels that are given again: printing them takes longer than counting. */
   const known = new WeakMap<Labels, Series>();
+  /** Of no labels. */
+  let only: Series | undefined;
   const find = (labels: Labels): Series => {
     const key = labels === NO_LABELS ? '' : JSON.stringify(labels);
     let one = series.get(key);
     if (!one) series.set(key, (one = { labels, buckets: new Array<number>(bounds.length + 1).fill(0), sum: 0 }));
+    if (labels === NO_LABELS) only = one;
     known.set(labels, one);
     return one;
   };
   return {
     observe(value, labels = NO_LABELS) {
-      const one = known.get(labels) ?? find(labels);
-      const bucket = bounds.findIndex((bound) => value <= bound);
-      one.buckets[bucket < 0 ? bounds.length : bucket]! += 1;
+      const one = (labels === NO_LABELS ? only : known.get(labels)) ?? find(labels);
+      let bucket = 0;
+      while (bucket < bounds.length && !(value <= bounds[bucket]!)) bucket++;
+      one.buckets[bucket]! += 1;
       one.sum += value;
     },
     samples: () => [...series.values()].flatMap((one) => linesOf({ name, help, type: 'histogram' }, bounds, one)),

@@ -50,13 +50,10 @@ export function hasShareFor(
   return (own === 0 || own < most) && hasRoomFor(own, all, { places: inAll, beyond: inAll });
 }
 
-/** A place that is held by one who can do without it. */
-export class Held implements InRow<Held> {
-  row: Row<Held> | undefined;
-  before: Held | undefined;
-  after: Held | undefined;
-
-  constructor(readonly holder: TurnHolder) {}
+/** What waits for a place, and may hold it then. */
+export interface InClass<Item extends InClass<Item>> extends InRow<Item> {
+  /** Undefined: it cannot do without its place. */
+  readonly holder?: TurnHolder | undefined;
 }
 
 /** Of classes that have none. */
@@ -64,11 +61,10 @@ const NONE = {
   inside: new Map<string, unknown>(),
   wanting: new Set<unknown>(),
   items: new Row<never>(),
-  holders: new Row<Held>(),
 };
 
 /** A class, or what all are in: whoever waits in it, or the classes into which it is divided. */
-export class TurnClass<Item extends InRow<Item>> {
+export class TurnClass<Item extends InClass<Item>> {
   held = 0;
   waiting = 0;
   /** When it had its last turn: greater is later. */
@@ -78,8 +74,8 @@ export class TurnClass<Item extends InRow<Item>> {
   readonly wanting: Set<TurnClass<Item>>;
   /** In the order in which they came. Only classes of the last level have any. */
   readonly items: Row<Item>;
-  /** Likewise. */
-  readonly holders: Row<Held>;
+  /** Likewise: those that can do without their places. */
+  readonly holders: Row<Item>;
 
   constructor(
     readonly name: string,
@@ -91,7 +87,7 @@ export class TurnClass<Item extends InRow<Item>> {
     this.inside = isLast ? (NONE.inside as Map<string, TurnClass<Item>>) : new Map();
     this.wanting = isLast ? (NONE.wanting as Set<TurnClass<Item>>) : new Set();
     this.items = isLast ? new Row() : (NONE.items as unknown as Row<Item>);
-    this.holders = isLast ? new Row() : NONE.holders;
+    this.holders = isLast ? new Row() : (NONE.items as unknown as Row<Item>);
   }
 
   /** All who wait. */
@@ -167,21 +163,21 @@ export class TurnClass<Item extends InRow<Item>> {
       richest.takeBack();
       return;
     }
-    let chosen: Held | undefined;
+    let chosen: Item | undefined;
     for (const one of this.holders) {
       chosen ??= one;
-      if (one.holder.isUnread && !one.holder.isUnread()) continue;
+      if (one.holder?.isUnread && !one.holder.isUnread()) continue;
       chosen = one;
       break;
     }
     if (!chosen) return;
     this.holders.delete(chosen);
-    chosen.holder.giveBack();
+    chosen.holder?.giveBack();
   }
 }
 
 /** Items that wait, in a queue for each class. */
-export class ClassedQueue<Item extends InRow<Item>> {
+export class ClassedQueue<Item extends InClass<Item>> {
   readonly root: TurnClass<Item>;
   private turn = 0;
   /** The class that was asked for last: requests in a row often have the same. */
@@ -215,7 +211,7 @@ export class ClassedQueue<Item extends InRow<Item>> {
     at.items.add(item);
     for (let one: TurnClass<Item> | undefined = at; one; one = one.outer) {
       one.waiting++;
-      one.outer?.wanting.add(one);
+      if (one.waiting === 1) one.outer?.wanting.add(one);
     }
   }
 

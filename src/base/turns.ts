@@ -6,9 +6,9 @@
  * may have it. Whoever can do without its place may be asked to give it back when others hold fewer.
  */
 import { type Clock, steadyMs } from './clock.js';
-import type { InRow, Row } from './lists/row.js';
+import type { Row } from './lists/row.js';
 import type { MetricSample } from './metrics.js';
-import { ClassedQueue, Held, type TurnBounds, type TurnClass, type TurnHolder } from './turn-classes.js';
+import { ClassedQueue, type InClass, type TurnBounds, type TurnClass, type TurnHolder } from './turn-classes.js';
 
 export type { TurnBounds, TurnHolder } from './turn-classes.js';
 
@@ -37,7 +37,58 @@ export interface TurnOptions {
   readonly waitMs?: number | undefined;
 }
 
-export interface Turns {
+/** What whoever waits for a place is told. */
+export interface PlaceEvents {
+  /** The place is held. */
+  onTurn(nowMs: number): void;
+  /** It is waited for no longer. */
+  onNoTurn(why: NoTurn): void;
+}
+
+/** What waits for a place and holds it then. After it was left it may be taken again, so that nothing is made for each turn. */
+export class Place implements InClass<Place> {
+  row: Row<Place> | undefined;
+  before: Place | undefined;
+  after: Place | undefined;
+  /** In which it is held or waited for; undefined: it is neither. */
+  at: TurnClass<Place> | undefined;
+  isHeld = false;
+  sinceMs = 0;
+  /** When it takes a place from others, or gives up. Steady milliseconds. */
+  nextMs = 0;
+  private lateMs = 0;
+
+  constructor(
+    readonly holder: TurnHolder | undefined,
+    readonly events: PlaceEvents,
+  ) {}
+
+  beginWait(at: TurnClass<Place>, sinceMs: number, waitMs: number, patienceMs: number): void {
+    this.at = at;
+    this.sinceMs = sinceMs;
+    this.lateMs = sinceMs + waitMs;
+    this.nextMs = Math.min(sinceMs + patienceMs, this.lateMs);
+  }
+
+  /** Must be called when that time has come. Returns whether it continues to wait. */
+  isPatient(): boolean {
+    const goesOn = this.nextMs < this.lateMs;
+    this.nextMs = this.lateMs;
+    return goesOn;
+  }
+}
+
+/** For whoever takes one place after another. `classes`: one name for each level. `nowMs`: steady milliseconds. */
+export interface PlaceTurns {
+  /** Takes a place that is there at once. It must be neither held nor waited for. */
+  take(place: Place, classes: readonly string[]): boolean;
+  /** The same, but waits for it, at most `waitMs` milliseconds if that is less than the longest wait. It is told once, perhaps at once. */
+  wait(place: Place, classes: readonly string[], nowMs: number, waitMs?: number): void;
+  /** Frees the place, or ends the wait, of which nothing is told. */
+  leave(place: Place, nowMs: number): void;
+}
+
+export interface Turns extends PlaceTurns {
   /** `classes`: one name for each level. `signal` ends the wait. Never rejects. */
   enter(
     classes: readonly string[],
@@ -64,45 +115,15 @@ export function createTurns(limits: TurnLimits, clock: Clock): Turns {
 /** Between two passes over all who wait, who may be many: at least this many milliseconds, and one more for each group of this size. */
 const [LEAST_LOOK_MS, WAITING_A_MS] = [10, 100];
 
-interface Patience {
-  readonly waitMs: number;
-  readonly patienceMs: number;
-}
-
-class Waiting implements InRow<Waiting> {
-  row: Row<Waiting> | undefined;
-  before: Waiting | undefined;
-  after: Waiting | undefined;
-  /** When it takes a place from others, or gives up. Steady milliseconds. */
-  nextMs: number;
-  private readonly lateMs: number;
-
-  constructor(
-    readonly at: TurnClass<Waiting>,
-    readonly holder: TurnHolder | undefined,
-    readonly done: (turn: Leave | NoTurn) => void,
-    readonly sinceMs: number,
-    { waitMs, patienceMs }: Patience,
-  ) {
-    this.lateMs = sinceMs + waitMs;
-    this.nextMs = Math.min(sinceMs + patienceMs, this.lateMs);
-  }
-
-  /** Must be called when that time has come. Returns whether it continues to wait. */
-  isPatient(): boolean {
-    const goesOn = this.nextMs < this.lateMs;
-    this.nextMs = this.lateMs;
-    return goesOn;
-  }
-}
+/** Who is told nothing, because a place was there at once. */
+const NOBODY: PlaceEvents = { onTurn() {}, onNoTurn() {} };
 
 class FairTurns implements Turns {
-  private readonly queue: ClassedQueue<Waiting>;
+  private readonly queue: ClassedQueue<Place>;
   private readonly refused: Record<NoTurn, number> = { full: 0, late: 0, gone: 0 };
   private waitedMs = 0;
   /** One timer for all who wait, because most waits are short: it stays set when the one it was set for no longer waits. */
   private timer: { readonly atMs: number; readonly cancel: () => void } | undefined;
-  private readonly admit = (): void => this.admitNext();
 
   constructor(
     private readonly limits: TurnLimits,
@@ -119,34 +140,65 @@ class FairTurns implements Turns {
     return this.queue.root.waiting;
   }
 
-  enterNow(classes: readonly string[], holder?: TurnHolder): Leave | undefined {
+  take(place: Place, classes: readonly string[]): boolean {
     const at = this.queue.classOf(classes);
-    if (at.hasPlace()) return this.take(at, holder);
+    if (at.hasPlace()) {
+      this.hold(place, at);
+      return true;
+    }
     this.queue.forget(at);
-    return undefined;
+    return false;
   }
 
-  ask(classes: readonly string[], { holder, waitMs }: TurnOptions, done: (turn: Leave | NoTurn) => void): () => void {
+  wait(place: Place, classes: readonly string[], nowMs: number, waitMs?: number): void {
     const { queue, limits } = this;
     const at = queue.classOf(classes);
     if (at.hasPlace()) {
-      done(this.take(at, holder));
-      return () => {};
+      this.hold(place, at);
+      place.events.onTurn(nowMs);
+      return;
     }
     const other = queue.inTheWay(at);
-    if (other) this.refuse(other, 'full');
+    if (other) this.refuse(other, 'full', nowMs);
     if (!at.hasWaitingRoom()) {
       queue.forget(at);
       this.refused.full++;
-      done('full');
-      return () => {};
+      place.events.onNoTurn('full');
+      return;
     }
     const { patienceMs = Number.POSITIVE_INFINITY } = limits;
-    const patience = { patienceMs, waitMs: Math.min(waitMs ?? limits.waitMs, limits.waitMs) };
-    const waiting = new Waiting(at, holder, done, steadyMs(this.clock), patience);
-    queue.add(at, waiting);
-    this.lookAt(waiting.nextMs);
-    return () => void this.remove(waiting, 'gone');
+    place.beginWait(at, nowMs, Math.min(waitMs ?? limits.waitMs, limits.waitMs), patienceMs);
+    queue.add(at, place);
+    this.lookAt(place.nextMs, nowMs);
+  }
+
+  leave(place: Place, nowMs: number): void {
+    const { queue } = this;
+    const { at } = place;
+    if (!place.isHeld || !at) {
+      this.remove(place, 'gone', nowMs);
+      return;
+    }
+    place.isHeld = false;
+    place.at = undefined;
+    at.holders.delete(place);
+    queue.release(at);
+    queue.forget(at);
+    this.admitNext(nowMs);
+  }
+
+  enterNow(classes: readonly string[], holder?: TurnHolder): Leave | undefined {
+    const place = new Place(holder, NOBODY);
+    return this.take(place, classes) ? () => this.leave(place, steadyMs(this.clock)) : undefined;
+  }
+
+  ask(classes: readonly string[], { holder, waitMs }: TurnOptions, done: (turn: Leave | NoTurn) => void): () => void {
+    const leave = (): void => this.leave(place, steadyMs(this.clock));
+    const place = new Place(holder, { onTurn: () => done(leave), onNoTurn: done });
+    this.wait(place, classes, steadyMs(this.clock), waitMs);
+    return () => {
+      if (!place.isHeld) leave();
+    };
   }
 
   enter(
@@ -177,21 +229,23 @@ class FairTurns implements Turns {
   }
 
   /** Does nothing for what waits no longer. */
-  private remove(waiting: Waiting, why: NoTurn): boolean {
-    if (!this.dequeue(waiting)) return false;
-    this.queue.forget(waiting.at);
+  private remove(place: Place, why: NoTurn, nowMs: number): boolean {
+    const { at } = place;
+    if (!at || !this.dequeue(place, at, nowMs)) return false;
+    place.at = undefined;
+    this.queue.forget(at);
     this.refused[why]++;
     return true;
   }
 
-  private refuse(waiting: Waiting, why: NoTurn): void {
-    if (this.remove(waiting, why)) waiting.done(why);
+  private refuse(place: Place, why: NoTurn, nowMs: number): void {
+    if (this.remove(place, why, nowMs)) place.events.onNoTurn(why);
   }
 
-  private lookAt(atMs: number): void {
+  private lookAt(atMs: number, nowMs: number): void {
     if (this.timer && this.timer.atMs <= atMs) return;
     this.timer?.cancel();
-    const cancel = this.clock.after(Math.max(0, atMs - steadyMs(this.clock)), () => this.look());
+    const cancel = this.clock.after(Math.max(0, atMs - nowMs), () => this.look());
     this.timer = { atMs, cancel };
   }
 
@@ -199,67 +253,50 @@ class FairTurns implements Turns {
   private look(): void {
     this.timer = undefined;
     const nowMs = steadyMs(this.clock);
-    const due: Waiting[] = [];
+    const due: Place[] = [];
     let nextMs = Number.POSITIVE_INFINITY;
-    for (const waiting of this.queue.root.all()) {
-      if (waiting.nextMs <= nowMs) due.push(waiting);
-      else nextMs = Math.min(nextMs, waiting.nextMs);
+    for (const place of this.queue.root.all()) {
+      if (place.nextMs <= nowMs) due.push(place);
+      else nextMs = Math.min(nextMs, place.nextMs);
     }
-    const impatient: Waiting[] = [];
-    const late: Waiting[] = [];
-    for (const waiting of due) {
-      const goesOn = waiting.isPatient();
-      (goesOn ? impatient : late).push(waiting);
-      if (goesOn) nextMs = Math.min(nextMs, waiting.nextMs);
+    const impatient: Place[] = [];
+    const late: Place[] = [];
+    for (const place of due) {
+      const goesOn = place.isPatient();
+      (goesOn ? impatient : late).push(place);
+      if (goesOn) nextMs = Math.min(nextMs, place.nextMs);
     }
     const restMs = LEAST_LOOK_MS + this.waiting / WAITING_A_MS;
-    if (nextMs < Number.POSITIVE_INFINITY) this.lookAt(Math.max(nextMs, nowMs + restMs));
-    for (const waiting of late) this.refuse(waiting, 'late');
-    for (const waiting of impatient) {
-      const { at } = waiting;
-      if (at.items.has(waiting)) this.queue.takeBackFor(at);
+    if (nextMs < Number.POSITIVE_INFINITY) this.lookAt(Math.max(nextMs, nowMs + restMs), nowMs);
+    for (const place of late) this.refuse(place, 'late', nowMs);
+    for (const place of impatient) {
+      const { at } = place;
+      if (at?.items.has(place)) this.queue.takeBackFor(at);
     }
   }
 
-  private take(at: TurnClass<Waiting>, holder: TurnHolder | undefined): Leave {
-    return hold(this.queue, at, holder, this.admit);
+  private hold(place: Place, at: TurnClass<Place>): void {
+    this.queue.hold(at);
+    place.at = at;
+    place.isHeld = true;
+    if (place.holder) at.holders.add(place);
   }
 
-  private admitNext(): void {
+  private admitNext(nowMs: number): void {
     const { queue } = this;
     for (let at = queue.root.next(); at; at = queue.root.next()) {
       const first = at.items.first!;
-      this.dequeue(first);
-      first.done(this.take(at, first.holder));
+      this.dequeue(first, at, nowMs);
+      this.hold(first, at);
+      first.events.onTurn(nowMs);
     }
   }
 
-  private dequeue(waiting: Waiting): boolean {
-    if (!this.queue.remove(waiting.at, waiting)) return false;
-    this.waitedMs += steadyMs(this.clock) - waiting.sinceMs;
+  private dequeue(place: Place, at: TurnClass<Place>, nowMs: number): boolean {
+    if (!this.queue.remove(at, place)) return false;
+    this.waitedMs += nowMs - place.sinceMs;
     return true;
   }
-}
-
-/** Takes a place of a class. `onFree` is called when it is free again. */
-function hold(
-  queue: ClassedQueue<Waiting>,
-  at: TurnClass<Waiting>,
-  holder: TurnHolder | undefined,
-  onFree: () => void,
-): Leave {
-  queue.hold(at);
-  const held = holder && new Held(holder);
-  if (held) at.holders.add(held);
-  let isFree = false;
-  return () => {
-    if (isFree) return;
-    isFree = true;
-    if (held) at.holders.delete(held);
-    queue.release(at);
-    queue.forget(at);
-    onFree();
-  };
 }
 
 export interface TurnCounts {

@@ -1,7 +1,7 @@
 /** The access log: one line for each request, or for a sample of them. */
 import { type Clock, steadyMs } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
-import type { RequestReport } from './listen/front.js';
+import type { RequestReport } from './listen/client-side.js';
 
 /** `every`: logs one request out of this many; 0 logs none. */
 export function createAccessLog(log: Logger, clock: Clock, every: number): (report: RequestReport) => void {

@@ -30,8 +30,9 @@ import { createMemoryShares } from './exchange/memory-shares.js';
 import { createOpenStreams, type OpenStreams } from './exchange/open-streams.js';
 import type { OriginTimes } from './exchange/origin-place.js';
 import { type Acknowledged, createStalls, type Stalls } from './exchange/stalls.js';
+import type { RequestReport } from './listen/client-side.js';
 import { type Connections, createConnections } from './listen/connections.js';
-import { createFront, type Front, type FrontOptions, type RequestReport } from './listen/front.js';
+import { createFront, type Front, type FrontOptions } from './listen/front.js';
 import type { HttpLimits } from './listen/http1.js';
 import { type EdgePlaces, type Listeners, listenAt } from './listen/listeners.js';
 import { createWebSockets } from './listen/web-socket.js';
@@ -169,7 +170,7 @@ export async function startEdge(options: EdgeOptions): Promise<Edge> {
       createQuickAnswers({
         findDirect: createFindDirect(answering),
         ...{ cache: cached.cache, pass: cached.stage.pass, origins: origins.options, objects: origins.objects },
-        ...{ stalls, onResult: metrics.countCacheResult },
+        ...{ clock, stalls, onResult: metrics.countCacheResult },
       })),
     webSockets: createWebSockets({ ...options, ...places, ...origins, table, balancing, rules, stalls, onFault }),
     ...{ connections, stalls, openStreams, onFault },
@@ -351,7 +352,7 @@ function createOrigins(
   const memory = createMemoryShares(READ_AHEAD_OCTETS);
   const loopId = loopIdOf(store);
   const rules = { loopId, keepsUnderscores: options.keepsUnderscores ?? false };
-  const asking = { planner, pools, bucket: buckets.bucket, places: requests, memory, rules, onLatency, onFault };
+  const asking = { planner, pools, bucket: buckets.bucket, places: requests, memory, rules, clock, onLatency, onFault };
   return {
     ...buckets,
     planner,

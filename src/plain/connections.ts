@@ -20,6 +20,8 @@ export interface Channel {
   readonly hasMore: boolean;
   /** Called when the response has been written. `isLast`: the connection ends. */
   readonly onWritten: (isLast: boolean) => void;
+  /** To be called when nothing has come for a while: what is kept for further requests takes memory. */
+  onRest?: (() => void) | undefined;
 }
 
 /** A response that is being sent, perhaps at the end of the turn. */
@@ -77,7 +79,7 @@ export function createPlainConnections(options: PlainOptions): PlainConnections 
 /** Octets of further requests that may wait for the response to the one before. */
 const MOST_WAITING = 65_536;
 
-/** The fields kept for a connection are dropped after this idle time, in milliseconds. */
+/** What is kept for further requests of a connection is dropped after this idle time, in milliseconds. */
 const FORGET_MS = 5000;
 
 const LINE_END = Buffer.from('\r\n');
@@ -116,7 +118,7 @@ class PlainConnection {
   /** The client sends nothing more. */
   private hasEnded = false;
   private readonly heads = new HeadReader();
-  private readonly channel;
+  private readonly channel: { -readonly [Name in keyof Channel]: Channel[Name] };
 
   constructor(
     private readonly socket: Socket,
@@ -132,6 +134,7 @@ class PlainConnection {
       nowMs: () => clock.nowMs(),
       hasMore: false,
       onWritten: (isLast: boolean) => this.next(isLast),
+      onRest: undefined,
     };
     socket.on('data', this.onData);
     socket.on('drain', this.onDrain);
@@ -152,7 +155,10 @@ class PlainConnection {
       this.detach();
       onLate(this.socket);
     } else if (ms >= idleMs) this.socket.destroy();
-    else if (ms >= FORGET_MS) this.heads.forget();
+    else if (ms >= FORGET_MS) {
+      this.heads.forget();
+      this.channel.onRest?.();
+    }
   }
 
   closeIfIdle(): void {

@@ -114,7 +114,7 @@ function startsWith(octets: Buffer, from: number, beginning: Buffer): boolean {
 /** For many octets; {@link startsWith} is for a few. */
 function isNext(octets: Buffer, from: number, next: Buffer): boolean {
   const to = from + next.length;
-  return to <= octets.length && Buffer.compare(next, octets.subarray(from, to)) === 0;
+  return to <= octets.length && octets.compare(next, 0, next.length, from, to) === 0;
 }
 
 /** Whether the connection shall end; undefined if fields are not plain. */

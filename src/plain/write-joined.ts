@@ -9,8 +9,30 @@ const MOST_OCTETS = 16_384;
 /** Buffers that are kept to be taken again. */
 const MOST_SPARE = 32;
 
-/** The buffer of the last write, which the system has copied, so it can be reused. */
-let scratch = Buffer.allocUnsafeSlow(MOST_OCTETS);
+/** Memory, and the part of it that was written last: often the next one is as long, and to make a view takes longer than to see that. */
+class Memory {
+  readonly octets: Buffer<ArrayBuffer>;
+  private last: Buffer<ArrayBuffer>;
+  private from = 0;
+  private to = 0;
+
+  constructor(length: number) {
+    this.octets = Buffer.allocUnsafeSlow(length);
+    this.last = this.octets.subarray(0, 0);
+  }
+
+  part(from: number, to: number): Buffer<ArrayBuffer> {
+    if (this.from !== from || this.to !== to) {
+      this.last = this.octets.subarray(from, to);
+      this.from = from;
+      this.to = to;
+    }
+    return this.last;
+  }
+}
+
+/** That of the last write, which the system has copied, so it can be reused. */
+let scratch = new Memory(MOST_OCTETS);
 
 /**
  * Writes a head, then the octets, which must stay as they are. Returns, as `write` of the socket does, whether it takes more.
@@ -20,11 +42,11 @@ export function writeJoined(socket: Socket, head: readonly Part[], octets: Uint8
   const length = lengthOf(head) + (octets?.length ?? 0);
   // Queued data would keep the shared buffer in use.
   const isOwn = length > MOST_OCTETS || isBusy(socket);
-  const joined = isOwn ? Buffer.allocUnsafe(length) : scratch;
+  const joined = isOwn ? Buffer.allocUnsafe(length) : scratch.octets;
   const at = putAll(joined, head);
   if (octets) joined.set(octets, at);
   if (isOwn) return socket.write(joined);
-  if (!writeIdle(socket, joined.subarray(0, length))) scratch = Buffer.allocUnsafeSlow(MOST_OCTETS);
+  if (!writeIdle(socket, scratch.part(0, length))) scratch = new Memory(MOST_OCTETS);
   return !socket.writableNeedDrain && !isQueued(socket);
 }
 
@@ -56,24 +78,27 @@ function writeApart(socket: Socket, head: readonly Part[], octets: Uint8Array): 
   return takesMore;
 }
 
+/** Memory that was taken away from {@link Composed}. */
+export type Taken = Memory;
+
 /**
  * Data that is put together octet by octet before it is written. A slow reader may hold the whole buffer, so data takes a large buffer
  * only if it fills much of it.
  */
 export class Composed {
   octets: Buffer;
-  private small = Buffer.allocUnsafeSlow(MOST_OCTETS);
-  private large: Buffer;
-  private readonly spare: Buffer<ArrayBuffer>[] = [];
+  private small = new Memory(MOST_OCTETS);
+  private large: Memory;
+  private readonly spare: Memory[] = [];
 
   constructor(private readonly room: number) {
-    this.large = Buffer.allocUnsafeSlow(room);
-    this.octets = this.large;
+    this.large = new Memory(room);
+    this.octets = this.large.octets;
   }
 
   /** Must be called before. `most`: the most octets that will be written. */
   begin(most: number): void {
-    this.octets = most <= MOST_OCTETS ? this.small : this.large;
+    this.octets = most <= MOST_OCTETS ? this.small.octets : this.large.octets;
   }
 
   /** Writes octets. Returns whether the system has all of them, so that the next ones may be written. */
@@ -82,28 +107,29 @@ export class Composed {
     return hasTaken(socket);
   }
 
-  /** Takes the buffer away, to write from it later; undefined if it is a large one. */
-  take(): Buffer<ArrayBuffer> | undefined {
-    if (this.octets === this.large) return undefined;
+  /** Takes the memory away, to write from it later; undefined if it is a large one. */
+  take(): Taken | undefined {
+    if (this.octets === this.large.octets) return undefined;
     const taken = this.small;
-    this.small = this.spare.pop() ?? Buffer.allocUnsafeSlow(MOST_OCTETS);
+    this.small = this.spare.pop() ?? new Memory(MOST_OCTETS);
     return taken;
   }
 
-  /** Likewise, from a buffer that was taken. */
-  writeTaken(socket: Socket, taken: Buffer<ArrayBuffer>, from: number, to: number): void {
-    if (writeReused(socket, taken.subarray(from, to))) this.giveBack(taken);
+  /** Likewise, from memory that was taken. Returns whether the system has all octets. */
+  writeTaken(socket: Socket, taken: Taken, from: number, to: number): boolean {
+    if (writeReused(socket, taken.part(from, to))) this.giveBack(taken);
+    return hasTaken(socket);
   }
 
   /** What was taken is not written any more. */
-  giveBack(taken: Buffer<ArrayBuffer>): void {
+  giveBack(taken: Taken): void {
     if (this.spare.length < MOST_SPARE) this.spare.push(taken);
   }
 
   /** The system has not copied all of it yet. */
   private replace(): void {
-    if (this.octets === this.small) this.small = Buffer.allocUnsafeSlow(MOST_OCTETS);
-    else this.large = Buffer.allocUnsafeSlow(this.room);
+    if (this.octets === this.small.octets) this.small = new Memory(MOST_OCTETS);
+    else this.large = new Memory(this.room);
   }
 }
 

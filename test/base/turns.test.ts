@@ -1,6 +1,7 @@
 /** Places that accounts share: directed cases, and random sequences beside a simple model. */
 import t from 'tap';
-import { createTurns, type Leave, type NoTurn, type TurnLimits, type Turns } from '../../src/base/turns.js';
+import { steadyMs } from '../../src/base/clock.js';
+import { createTurns, type Leave, type NoTurn, Place, type TurnLimits, type Turns } from '../../src/base/turns.js';
 import { throwDice } from '../support/dice.js';
 import { TestClock } from '../support/test-clock.js';
 
@@ -213,6 +214,36 @@ t.test('everyone who waits gives up at their own time, whoever came and went bef
   t.ok(has(third));
   clock.advance(5000);
   t.strictSame([turns.waiting, turns.held], [0, 1], 'who has a place does not give up');
+});
+
+t.test('one place is taken, waited for and left again and again', async (t) => {
+  const clock = new TestClock();
+  const turns = createTurns({ ...LIMITS, all: { places: 1, waiting: 9 } }, clock);
+  const nowMs = steadyMs(clock);
+  const told: string[] = [];
+  const given = { giveBack: () => void told.push('give back') };
+  const place = new Place(given, { onTurn: () => void told.push('turn'), onNoTurn: (why) => void told.push(why) });
+  for (const _ of [1, 2]) {
+    t.ok(turns.take(place, ['a', '1']));
+    t.equal(turns.held, 1);
+    for (const _ of [1, 2]) turns.leave(place, nowMs);
+    t.strictSame([turns.held, turns.waiting], [0, 0], 'it is left once');
+    const other = turns.enterNow(['b', '1'])!;
+    t.notOk(turns.take(place, ['a', '1']));
+    turns.wait(place, ['a', '1'], nowMs);
+    turns.leave(place, nowMs);
+    other();
+    t.strictSame([turns.held, turns.waiting, ...told.splice(0)], [0, 0], 'of a wait that was ended, nothing is told');
+    const last = turns.enterNow(['b', '1'])!;
+    turns.wait(place, ['a', '1'], nowMs);
+    last();
+    t.strictSame([turns.held, ...told.splice(0)], [1, 'turn']);
+    turns.leave(place, nowMs);
+  }
+  turns.enterNow(['b', '1']);
+  turns.wait(place, ['a', '1'], nowMs, 10);
+  clock.advance(10);
+  t.strictSame([turns.waiting, ...told], [0, 'late']);
 });
 
 t.test('random sequences keep what is promised', async (t) => {

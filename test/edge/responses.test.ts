@@ -238,7 +238,7 @@ function start(t: Test, more: Partial<typeof OPTIONS> = {}) {
     new Promise((resolve) => {
       let text = '';
       const request = { method: 'GET', target, headers: ['host', 'a.example'], more: [], body: undefined };
-      const to: OriginControl = origins.send({ zone, address: '127.0.0.1', port }, request, false, {
+      const to: OriginControl = origins.send(zone, { address: '127.0.0.1', port }, request, false, {
         onInformation() {},
         onHead: () => control?.(to, 0),
         onData(chunk) {
@@ -370,13 +370,13 @@ t.test('a request is one request, whatever its fields hold', async (t) => {
     ['', 'a'],
   ]) {
     const request = { method: 'GET', target: '/', headers, more: [], body: undefined };
-    t.throws(() => origins.send({ zone: 1, address: '127.0.0.1', port: 1 }, request, false, events), {
+    t.throws(() => origins.send(1, { address: '127.0.0.1', port: 1 }, request, false, events), {
       name: 'TypeError',
     });
   }
   for (const target of ['/ HTTP/1.1\r\nX: ', '', '/a b']) {
     const request = { method: 'GET', target, headers: ['host', 'a'], more: [], body: undefined };
-    t.throws(() => origins.send({ zone: 1, address: '127.0.0.1', port: 1 }, request, false, events), {
+    t.throws(() => origins.send(1, { address: '127.0.0.1', port: 1 }, request, false, events), {
       name: 'TypeError',
     });
   }

@@ -34,8 +34,8 @@ export interface EdgeCache {
   encoded(request: CacheRequest, network: string, answer: Answer): Answer | Promise<Answer>;
   /** Whether the response is probably for this request alone. */
   passes(found: Lookup): boolean;
-  /** A passage if it {@link passes}; otherwise undefined. */
-  pass(found: Lookup): Passage | undefined;
+  /** A passage if it {@link passes}; otherwise undefined. `nowMs`: steady milliseconds. */
+  pass(found: Lookup, nowMs?: number): Passage | undefined;
   /**
    * The client has left before it was answered. True if its request waits for a response that the cache may store; that is asked
    * for as long as any client waits.
@@ -67,7 +67,8 @@ export function createEdgeCache(options: CacheOptions): EdgeCache {
     look: (request) => look(cache, request),
     encoded: (request, network, answer) => encode(cache, { request, network, key: keyOf(request) }, answer),
     passes: (found) => mayPass(cache, found),
-    pass: (found) => (mayPass(cache, found) ? new Passage(cache, found) : undefined),
+    pass: (found, nowMs = steadyMs(cache.clock)) =>
+      mayPass(cache, found) ? new Passage(cache, found, nowMs) : undefined,
     leave: (forward) => leaveFill(cache, forward),
     sweepPurged: () => cache.stores.sweep((stored) => isPurged(cache, stored)),
     octets: cache.stores.octets,

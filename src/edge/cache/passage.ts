@@ -2,7 +2,6 @@
  * Handles a response that is probably for its request alone. If its head does not allow shared caches to store it, it is passed
  * on as it arrives, with its fields as a list. Otherwise it is received like any response that may be stored.
  */
-import { steadyMs } from '../../base/clock.js';
 import type { Row } from '../../base/lists/row.js';
 import type { Failure } from '../error-pages/failures.js';
 import { type HeaderList, headerFields, type ResponseFlow, type ResponseSink } from '../exchange/exchange.js';
@@ -29,7 +28,6 @@ export const PASSED = 'DYNAMIC' satisfies CacheResult;
 
 export class Passage implements ResponseSink, OpenPassage, Sent {
   readonly key: string;
-  readonly sentMs: number;
   readonly purgesSeen: number;
   isOutdated = false;
   row: Row<OpenPassage> | undefined;
@@ -45,9 +43,9 @@ export class Passage implements ResponseSink, OpenPassage, Sent {
   constructor(
     private readonly cache: CacheState,
     private readonly lookup: Lookup,
+    readonly sentMs: number,
   ) {
     this.key = lookup.key;
-    this.sentMs = steadyMs(cache.clock);
     this.purgesSeen = cache.purged.lastSeq();
     cache.passages.add(lookup.request.zone, this);
   }

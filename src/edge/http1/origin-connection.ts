@@ -4,7 +4,7 @@ import { type Clock, steadyMs } from '../../base/clock.js';
 import { printFieldLines } from '../../plain/field-lines.js';
 import { ReadMemory } from '../../plain/shared-reads.js';
 import { writeJoined } from '../../plain/write-joined.js';
-import type { OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
+import type { HeaderList, OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
 import { ORIGIN_CLOSED, ORIGIN_CONNECT_TIMEOUT, ORIGIN_RESPONSE_TIMEOUT } from '../exchange/origin-failure.js';
 import { ResponseReader } from './response-reader.js';
 
@@ -30,15 +30,22 @@ const KEEP_ALIVE_SLACK_MS = 1000;
 const NO_TARGET = /^$|[^!-~\x80-\xff]/;
 
 /** What reads a response, as its connection sees it. */
-export type Reader = Pick<
-  ResponseReader,
-  'isReusable' | 'hasMore' | 'keepAliveS' | 'trailers' | 'isDone' | 'hasHead' | 'feed' | 'close'
->;
+export interface Reader
+  extends Pick<ResponseReader, 'isReusable' | 'hasMore' | 'keepAliveS' | 'trailers' | 'isDone' | 'hasHead' | 'close'> {
+  /** As that of {@link ResponseReader}. `nowMs`: when the octets came, steady milliseconds. */
+  feed(octets: Buffer, nowMs: number): void;
+}
+
+/** What is told of the end of an exchange. */
+export interface ExchangeEvents {
+  onEnd(trailers: HeaderList, nowMs: number): void;
+  onError(error: Error): void;
+}
 
 /** One request and its response, as their connection sees them. */
 export interface ConnectionExchange {
   readonly reader: Reader;
-  readonly events: Pick<OriginEvents, 'onEnd' | 'onError'>;
+  readonly events: ExchangeEvents;
   /** The connection is closed after it. */
   readonly isFresh: boolean;
   readonly isPaused: boolean;
@@ -147,10 +154,10 @@ export class OriginConnection {
     return this.socket.destroyed;
   }
 
-  begin(exchange: ConnectionExchange): void {
+  begin(exchange: ConnectionExchange, nowMs: number): void {
     this.exchange = exchange;
     exchange.connection = this;
-    this.sinceMs = steadyMs(this.options.clock);
+    this.sinceMs = nowMs;
     if (!this.isResting) exchange.writeTo(this.socket);
   }
 
@@ -200,7 +207,7 @@ export class OriginConnection {
   /** Returns true, which means that it takes more. */
   private read(octets: Buffer): boolean {
     const { exchange } = this;
-    if (exchange && !this.isResting) this.readFor(exchange, octets);
+    if (exchange && !this.isResting) this.readFor(exchange.reader, octets, steadyMs(this.options.clock));
     else if (!this.isOver) {
       this.owner.onUnasked();
       this.destroy();
@@ -208,11 +215,11 @@ export class OriginConnection {
     return true;
   }
 
-  private readFor({ reader }: ConnectionExchange, octets: Buffer): void {
+  private readFor(reader: Reader, octets: Buffer, nowMs: number): void {
     // Octets of a head that never ends, or responses before the response, are not one.
-    if (reader.hasHead) this.sinceMs = steadyMs(this.options.clock);
+    if (reader.hasHead) this.sinceMs = nowMs;
     try {
-      reader.feed(octets);
+      reader.feed(octets, nowMs);
     } catch (error) {
       this.error ??= error instanceof Error ? error : new Error(String(error));
       this.destroy();
@@ -220,10 +227,10 @@ export class OriginConnection {
     }
     // What arrived may have ended the exchange, or put another one in its place.
     const { exchange } = this;
-    if (exchange?.reader.isDone) this.finish(exchange);
+    if (exchange?.reader.isDone) this.finish(exchange, nowMs);
   }
 
-  private finish(exchange: ConnectionExchange): void {
+  private finish(exchange: ConnectionExchange, nowMs: number): void {
     const { reader, isFresh, events } = exchange;
     this.exchange = undefined;
     exchange.connection = undefined;
@@ -232,12 +239,12 @@ export class OriginConnection {
     this.keepAliveMs = Math.min(this.options.keepAliveMs, saidMs);
     if (!reader.isReusable || isFresh || this.keepAliveMs <= 0) this.destroy();
     else {
-      this.sinceMs = steadyMs(this.options.clock);
+      this.sinceMs = nowMs;
       this.isResting = true;
       if (exchange.isPaused) this.socket.resume();
-      this.owner.onFree(this.sinceMs);
+      this.owner.onFree(nowMs);
     }
-    events.onEnd(reader.trailers);
+    events.onEnd(reader.trailers, nowMs);
   }
 
   private closed(): void {
@@ -247,7 +254,8 @@ export class OriginConnection {
     this.owner.onClosed(isUnsent && !exchange.isUnwanted ? exchange : undefined);
     if (!exchange || isUnsent) return;
     exchange.connection = undefined;
-    if (!error && exchange.reader.close()) exchange.events.onEnd(exchange.reader.trailers);
+    if (!error && exchange.reader.close())
+      exchange.events.onEnd(exchange.reader.trailers, steadyMs(this.options.clock));
     else exchange.events.onError(error ?? Object.assign(new Error('other side closed'), { code: ORIGIN_CLOSED }));
   }
 }

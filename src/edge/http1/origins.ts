@@ -11,24 +11,25 @@ export interface PlainOriginOptions extends OriginTimeLimits {
   readonly clock: Clock;
 }
 
-/** Where a request goes. */
-export interface PlainPlace {
-  /** Store number of the zone whose request it is. */
-  readonly zone: number;
+export interface PlainEndpoint {
   readonly address: string;
   readonly port: number;
 }
 
 export interface PlainOrigins {
-  /** `isFresh`: over a new connection, which is not used again. Throws if the request holds what no request may. */
-  send(place: PlainPlace, request: OriginRequest, isFresh: boolean, events: OriginEvents): OriginControl;
-  /** The same for an exchange that is made already. */
-  begin(place: PlainPlace, exchange: ConnectionExchange): void;
+  /**
+   * `zone`: store number of the zone whose request it is. `isFresh`: over a new connection, which is not used again. Throws if the
+   * request holds what no request may.
+   */
+  send(zone: number, at: PlainEndpoint, request: OriginRequest, isFresh: boolean, events: OriginEvents): OriginControl;
+  /** The same for an exchange that is made already. `nowMs`: steady milliseconds. */
+  begin(zone: number, at: PlainEndpoint, exchange: ConnectionExchange, nowMs: number): void;
   close(): void;
 }
 
 /** The connections of a zone to one address and port. */
-interface Endpoint extends PlainPlace {
+interface Endpoint extends PlainEndpoint {
+  readonly zone: number;
   readonly key: string;
   /** The one used last is at the end. */
   readonly idle: OriginConnection[];
@@ -61,16 +62,16 @@ class ConnectionPool implements PlainOrigins {
     this.cancel = clock.every(Math.min(CHECK_MS, connectMs, waitMs), () => this.check());
   }
 
-  send(place: PlainPlace, request: OriginRequest, isFresh: boolean, events: OriginEvents): OriginControl {
+  send(zone: number, at: PlainEndpoint, request: OriginRequest, isFresh: boolean, events: OriginEvents): OriginControl {
     const exchange = exchangeFor(request, isFresh, events);
-    this.begin(place, exchange);
+    this.begin(zone, at, exchange, steadyMs(this.options.clock));
     return exchange;
   }
 
-  begin(place: PlainPlace, exchange: ConnectionExchange): void {
-    const endpoint = this.endpointFor(place);
+  begin(zone: number, at: PlainEndpoint, exchange: ConnectionExchange, nowMs: number): void {
+    const endpoint = this.endpointFor(zone, at);
     const connection = exchange.isFresh ? undefined : this.take(endpoint);
-    if (connection) connection.begin(exchange);
+    if (connection) connection.begin(exchange, nowMs);
     else this.open(endpoint, exchange);
   }
 
@@ -79,7 +80,7 @@ class ConnectionPool implements PlainOrigins {
     for (const connection of this.connections) connection.destroy();
   }
 
-  private endpointFor({ zone, address, port }: PlainPlace): Endpoint {
+  private endpointFor(zone: number, { address, port }: PlainEndpoint): Endpoint {
     const { last } = this;
     if (last?.zone === zone && last.port === port && last.address === address) return last;
     const key = `${zone} ${address} ${port}`;
@@ -100,7 +101,7 @@ class ConnectionPool implements PlainOrigins {
       onUnasked: () => (endpoint.mistrustedUntilMs = steadyMs(this.options.clock) + MISTRUST_MS),
     });
     this.connections.add(connection);
-    connection.begin(exchange);
+    connection.begin(exchange, steadyMs(this.options.clock));
   }
 
   private free(endpoint: Endpoint, connection: OriginConnection, nowMs: number): void {

@@ -1,7 +1,7 @@
 /** The clients' side: accepts connections, turns requests into the form that the edge works with, and sends responses. */
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { type Clock, steadyMs } from '../../base/clock.js';
+import type { Clock } from '../../base/clock.js';
 import { clientNetwork, plainAddress } from '../../base/ip.js';
 import type { Random } from '../../base/random.js';
 import { isCovered } from '../../dns/certified.js';
@@ -23,42 +23,20 @@ import { PlainResponse } from '../http1/response.js';
 import type { ClientStream } from '../http2/client-stream.js';
 import type { Answer } from '../proxy/answer.js';
 import type { HostTls, OnSecure } from '../tls/contexts.js';
+import { type ClientSide, PlainSide, type RequestReport, RequestSide } from './client-side.js';
 import type { Connections } from './connections.js';
 import { answerAndEnd, checkMsOf, createHttp1Server, HTTP_LIMITS, type HttpLimits } from './http1.js';
 import { createHttp2Listener } from './http2.js';
 import { http1Response } from './node-response.js';
-import { type Outcome, Reply } from './reply.js';
-import { type ReadRequest, type RequestFacts, readHttp1, readHttp2, readPlain } from './request.js';
+import { type LineFacts, PlainReader, type ReadRequest, type RequestFacts, readHttp1, readHttp2 } from './request.js';
 import { createTlsAcceptor, type RefusedHandshake } from './tls-accept.js';
 import type { WebSockets } from './web-socket.js';
 
-/** The report on each finished request. */
-export interface RequestReport {
-  readonly request: ReadRequest;
-  readonly facts: RequestFacts;
-  readonly outcome: Outcome;
-  /** `1.1`, `2.0` … */
-  readonly httpVersion: string;
-  readonly tlsVersion: string | undefined;
-  readonly startedMs: number;
-}
-
-/** What a shorter way than {@link Reply} needs from the client's side. */
-export interface ClientSide {
-  report(outcome: Outcome): void;
-  /** For what only the general way can send. */
-  reply(response: ClientResponse): Reply;
-  /** A fault of this program has ended the exchange. */
-  onFault(error: unknown): void;
-}
-
 /** Answers a usual request on a shorter way. Undefined: it needs the general one, and nothing was done. */
-export type AnswerQuickly = (
-  request: EdgeRequest,
-  client: ClientSide,
-  channel: Channel,
-  isLast: boolean,
-) => Sending | undefined;
+type AnswerQuickly = (request: EdgeRequest, isLast: boolean) => Sending | undefined;
+
+/** What answers the requests of one connection, one after another. */
+export type AnswersOfConnection = (client: ClientSide, channel: Channel) => AnswerQuickly;
 
 /** The same for a request over HTTP/2. False: it has to be handled in the general way, and nothing was done. */
 export type AnswerStream = (request: EdgeRequest, client: ClientSide, stream: ClientStream) => boolean;
@@ -66,7 +44,7 @@ export type AnswerStream = (request: EdgeRequest, client: ClientSide, stream: Cl
 export interface FrontOptions {
   readonly answer: Answer;
   /** For plain requests; undefined: there is no such way. */
-  readonly answerQuickly?: AnswerQuickly | undefined;
+  readonly answersOf?: AnswersOfConnection | undefined;
   /** Likewise, for requests over HTTP/2. */
   readonly answerStream?: AnswerStream | undefined;
   readonly webSockets: WebSockets;
@@ -105,9 +83,7 @@ export interface Front {
 }
 
 /** Facts about a connection. */
-interface Line {
-  readonly client: string;
-  readonly network: string;
+interface Line extends LineFacts {
   readonly tls: SecuredLine | undefined;
 }
 
@@ -166,7 +142,7 @@ export function createFront(options: FrontOptions): Front {
 
 function lineOf(socket: Socket, tls: SecuredLine | undefined): Line {
   const client = plainAddress(socket.remoteAddress);
-  return { client, network: clientNetwork(client), tls };
+  return { scheme: tls ? 'https' : 'http', client, network: clientNetwork(client), tls };
 }
 
 /** By socket. */
@@ -239,19 +215,15 @@ function createProtocols(options: FrontOptions, lines: Lines) {
 }
 
 function createHandling(options: FrontOptions) {
-  const { answer, bodyLimit, findTls, onFault } = options;
+  const { answer, bodyLimit, findTls } = options;
   const nextRay = rays(options.random);
 
-  const factsOf = (line: Line): RequestFacts => ({
-    scheme: line.tls ? 'https' : 'http',
-    client: line.client,
-    network: line.network,
-    ray: nextRay(),
-    bodyLimit,
-  });
+  const factsOf = ({ scheme, client, network }: Line, ray = nextRay()): RequestFacts => {
+    return { scheme, client, network, ray, bodyLimit };
+  };
 
   const sideOf = (request: ReadRequest, facts: RequestFacts, line: Line, httpVersion: string): RequestSide =>
-    new RequestSide(options, request, facts, line, httpVersion);
+    new RequestSide(options, request, facts, line.tls?.version, httpVersion);
 
   function handle(read: ReadRequest, facts: RequestFacts, line: Line, version: string, response: ClientResponse): void {
     const request = directed(read, line, findTls);
@@ -264,75 +236,67 @@ function createHandling(options: FrontOptions) {
     }
   }
 
-  /** Undefined where the general way answers. */
-  function answerQuickly(
-    request: EdgeRequest,
-    facts: RequestFacts,
-    line: Line,
-    { httpVersion, isLast }: PlainHead,
-    channel: Channel,
-  ): Sending | undefined {
-    if (!options.answerQuickly || directed(request, line, findTls) !== request) return undefined;
-    try {
-      return options.answerQuickly(request, sideOf(request, facts, line, httpVersion), channel, isLast);
-    } catch (error) {
-      onFault(error);
-      channel.socket.destroy();
-      return ENDED;
-    }
-  }
-
   function answerStream(read: ReadRequest, stream: ClientStream, facts: RequestFacts, line: Line): boolean {
     if (!options.answerStream || 'failure' in read || read.method !== 'GET') return false;
     if (directed(read, line, findTls) !== read) return false;
     return options.answerStream(read, sideOf(read, facts, line, '2.0'), stream);
   }
 
-  const answerPlain =
-    (line: Line): AnswerPlain =>
-    (head, channel) => {
-      const facts = factsOf(line);
-      const read = readPlain(head, facts);
+  const answerPlain = (line: Line): AnswerPlain => {
+    const plain = new PlainAnswers(options, line);
+    return (head, channel) => {
+      const ray = nextRay();
+      const read = plain.read(head, ray);
       if ('failure' in read) return undefined;
-      const sending = answerQuickly(read, facts, line, head, channel);
+      const sending = plain.answer(read, head.isLast, channel);
       if (sending) return sending;
       const response = new PlainResponse(channel, head.method, head.isLast);
-      handle(read, facts, line, head.httpVersion, response);
+      handle(read, factsOf(line, ray), line, head.httpVersion, response);
       return response;
     };
+  };
   return { factsOf, sideOf, handle, answerPlain, answerStream };
 }
 
-/** The client's side of one request. */
-class RequestSide implements ClientSide {
-  private readonly startedMs: number;
+/** What answers the plain requests of one connection on the shorter way. */
+class PlainAnswers {
+  private readonly reader: PlainReader;
+  private readonly side: PlainSide;
+  private quick: AnswerQuickly | undefined;
 
   constructor(
     private readonly options: FrontOptions,
-    private readonly request: ReadRequest,
-    private readonly facts: RequestFacts,
     private readonly line: Line,
-    private readonly httpVersion: string,
   ) {
-    this.startedMs = steadyMs(options.clock);
+    this.reader = new PlainReader(line);
+    this.side = new PlainSide(options, line.tls?.version);
   }
 
-  readonly report = (outcome: Outcome): void => {
-    const { options, request, facts, httpVersion, startedMs } = this;
-    options.onReport({ request, facts, outcome, httpVersion, tlsVersion: this.line.tls?.version, startedMs });
-  };
-
-  onFault(error: unknown): void {
-    this.options.onFault(error);
+  read(head: PlainHead, ray: string): ReadRequest {
+    return this.reader.read(head, ray);
   }
 
-  reply(response: ClientResponse): Reply {
-    const { details, stalls, onFault } = this.options;
-    const { request } = this;
-    const accept = (): string | undefined =>
-      'failure' in request ? request.accept : firstValue(request.headers, 'accept');
-    const { ray } = this.facts;
-    return new Reply(response, { ray, host: request.host, accept, details, onEnd: this.report, stalls, onFault });
+  /** Undefined where the general way answers. */
+  answer(request: EdgeRequest, isLast: boolean, channel: Channel): Sending | undefined {
+    const { options, line, side } = this;
+    if (!options.answersOf || directed(request, line, options.findTls) !== request) return undefined;
+    if (!this.quick) this.begin(options.answersOf, channel);
+    side.begin(request);
+    try {
+      return this.quick!(request, isLast);
+    } catch (error) {
+      options.onFault(error);
+      channel.socket.destroy();
+      return ENDED;
+    }
+  }
+
+  private begin(answersOf: AnswersOfConnection, channel: Channel): void {
+    this.quick = answersOf(this.side, channel);
+    channel.onRest = () => {
+      this.quick = undefined;
+      this.reader.forget();
+    };
   }
 }
 

@@ -15,11 +15,15 @@ import { framingOf, valuesOf } from '../http1/framing.js';
 import type { RequestFields } from '../http2/request-fields.js';
 import { endToEndHeaders } from '../proxy/headers.js';
 
-export interface RequestFacts {
+/** What all requests of a connection have in common. */
+export interface LineFacts {
   readonly scheme: 'http' | 'https';
   /** The client's address, and what counts as one client. */
   readonly client: string;
   readonly network: string;
+}
+
+export interface RequestFacts extends LineFacts {
   readonly ray: string;
   /** The largest body, octets. */
   readonly bodyLimit: number;
@@ -61,47 +65,60 @@ interface PlainFields {
   readonly accepted: AcceptedCodings | undefined;
 }
 
-/** Cached for frozen field lists, which repeat, as long as their connection keeps them. */
-const known = new WeakMap<HeaderList, PlainFields>();
-
 function plainFields(rawHeaders: HeaderList): PlainFields {
-  const before = known.get(rawHeaders);
-  if (before) return before;
-  const isFrozen = Object.isFrozen(rawHeaders);
   const headers = endToEndHeaders(rawHeaders);
   const accepted = negotiate(headers);
-  const fields = { directed: hostOf(rawHeaders), headers: isFrozen ? Object.freeze(headers) : headers, accepted };
-  if (isFrozen) known.set(rawHeaders, fields);
-  return fields;
+  const isFrozen = Object.isFrozen(rawHeaders);
+  return { directed: hostOf(rawHeaders), headers: isFrozen ? Object.freeze(headers) : headers, accepted };
 }
 
-/** A plain request has none of the fields that say where a body ends. */
-export function readPlain(
-  { method, url, httpVersion, rawHeaders }: PlainHead,
-  { ray, scheme, client, network }: RequestFacts,
-): ReadRequest {
-  const { directed, headers, accepted } = plainFields(rawHeaders);
-  if ('failure' in directed) return directed;
-  const { host, authority } = directed;
-  const path = pathOf(url, authority);
-  const fault = typeof path === 'string' ? targetFault(method, path) : path;
-  if (fault) return refusal(fault, authority, rawHeaders);
-  // A copy of properties would take longer than everything before.
-  return {
-    ray,
-    method,
-    scheme,
-    host,
-    authority,
-    target: path as string,
-    httpVersion,
-    headers,
-    accepted,
-    client,
-    network,
-    body: undefined,
-    bodyLength: undefined,
-  };
+/** Reads the plain requests of one connection, which have none of the fields that say where a body ends. */
+export class PlainReader {
+  /** Of the last request, whose fields repeat. */
+  private rawHeaders: HeaderList | undefined;
+  private fields: PlainFields | undefined;
+
+  constructor(private readonly line: LineFacts) {}
+
+  read({ method, url, httpVersion, rawHeaders }: PlainHead, ray: string): ReadRequest {
+    const { directed, headers, accepted } = this.fieldsOf(rawHeaders);
+    if ('failure' in directed) return directed;
+    const { scheme, client, network } = this.line;
+    const { host, authority } = directed;
+    // A copy of properties would take longer than everything before.
+    return {
+      ray,
+      method,
+      scheme,
+      host,
+      authority,
+      // In origin form, with nothing that no target may hold, and shorter than the longest one: the reader of heads has seen to that.
+      target: url,
+      httpVersion,
+      headers,
+      accepted,
+      client,
+      network,
+      body: undefined,
+      bodyLength: undefined,
+    };
+  }
+
+  /** Releases the memory of the last fields. */
+  forget(): void {
+    this.rawHeaders = undefined;
+    this.fields = undefined;
+  }
+
+  private fieldsOf(rawHeaders: HeaderList): PlainFields {
+    if (this.fields && this.rawHeaders === rawHeaders) return this.fields;
+    const fields = plainFields(rawHeaders);
+    // A list that may change is of one request.
+    const isFrozen = Object.isFrozen(rawHeaders);
+    this.rawHeaders = isFrozen ? rawHeaders : undefined;
+    this.fields = isFrozen ? fields : undefined;
+    return fields;
+  }
 }
 
 type Refusal = Extract<ReadRequest, { readonly failure: Failure }>;
@@ -137,7 +154,7 @@ interface Http2Fields {
   readonly accepted: AcceptedCodings | undefined;
 }
 
-/** Cached as {@link known}. */
+/** Cached for frozen field lists, which repeat, as long as their connection keeps them. */
 const knownOfHttp2 = new WeakMap<HeaderList, Http2Fields>();
 
 function http2FieldsOf(fields: HeaderList): Http2Fields {

@@ -1,5 +1,6 @@
 /** The stage that asks the origin. It streams the response as fast as the client reads it, or reads it ahead. */
 
+import { type Clock, steadyMs } from '../../base/clock.js';
 import type { Leave, TurnHolder } from '../../base/turns.js';
 import type { BucketRoute, OriginRoute } from '../../hostnames/routing/find-route.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
@@ -29,9 +30,10 @@ export interface FromOriginOptions {
   /** For responses that are read ahead of their clients. */
   readonly memory: MemoryShares;
   readonly rules: HeaderRules;
-  /** Called with milliseconds from the request to the first octet of its response. */
   /** Answers for an origin that is a name of a bucket. */
   readonly bucket: Stage<BucketRoute>;
+  readonly clock: Clock;
+  /** Called with milliseconds from the request to the first octet of its response. */
   readonly onLatency: (ms: number) => void;
   /** A fault of this program ended an exchange. */
   readonly onFault: (error: unknown) => void;
@@ -65,7 +67,7 @@ export interface BegunExchange {
   readonly plan: OriginPlan;
   readonly endpoint: number;
   readonly leave: Leave;
-  /** When it was sent. */
+  /** When it was sent, steady milliseconds. */
   readonly startedMs: number;
   /** From now on, these events report what happens. */
   lead(events: OriginEvents): OriginControl;
@@ -151,7 +153,7 @@ class Attempt implements OriginEvents, OriginControl, TurnHolder {
     const { method, target, body, bodyLength } = this.request;
     const endpoint = plan.endpoints[this.endpoint]!;
     const isFresh = this.tries++ > 0;
-    this.startedMs = performance.now();
+    this.startedMs = steadyMs(this.options.clock);
     const { headers, more } = originHeaders(this.request, rules);
     // A body without a length is sent in chunks, however the client sent it.
     if (body && bodyLength !== undefined) more.push('content-length', String(bodyLength));
@@ -172,7 +174,7 @@ class Attempt implements OriginEvents, OriginControl, TurnHolder {
 
   onHead(status: number, headers: HeaderList, showsItsEnd: boolean): void {
     if (this.over) return;
-    this.options.onLatency(performance.now() - this.startedMs);
+    this.options.onLatency(steadyMs(this.options.clock) - this.startedMs);
     const failure = statusFailure(status);
     if (failure) {
       this.abort();

@@ -5,10 +5,10 @@
 import { type Clock, steadyMs } from '../../base/clock.js';
 import type { MetricSample } from '../../base/metrics.js';
 import { openFileLimit } from '../../base/process/open-files.js';
-import { createTurns, type Leave, type TurnBounds, type TurnHolder } from '../../base/turns.js';
+import { createTurns, type Leave, Place, type PlaceTurns, type TurnBounds, type TurnHolder } from '../../base/turns.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
 import { createSharedCounts, type SharedMemory } from '../shared/counts.js';
-import { type Asked, createSharedPlaces } from '../shared/places.js';
+import { createSharedPlaces, placeTurnsOf } from '../shared/places.js';
 
 /** Whose exchange it is. */
 export interface OriginShare {
@@ -19,7 +19,15 @@ export interface OriginShare {
   readonly network: string;
 }
 
+/** What whoever waits for a place is told. `nowMs`: steady milliseconds. */
+export interface OriginPlaceEvents {
+  onPlace(nowMs: number): void;
+  onNoPlace(failure: Failure): void;
+}
+
 export interface OriginPlaces {
+  /** For whoever takes one place after another. */
+  placeFor(holder: TurnHolder, events: OriginPlaceEvents): ExchangePlace;
   /** A place that is there at once; undefined if whoever asks has to wait. */
   enterNow(share: OriginShare, holder: TurnHolder): Leave | undefined;
   /** Calls `done` once. Returns what ends the wait, of which `done` hears nothing. */
@@ -79,9 +87,8 @@ export function createOriginPlaces(
   const times = { waitMs: PLACE_WAIT_MS, patienceMs: PATIENCE_MS };
   const unbounded = { places: Number.POSITIVE_INFINITY, waiting: waiting.all };
   const own = createTurns({ all: unbounded, each: [ofClient, ofClient], ...times }, clock);
-  const clients: Asked = shared
-    ? createSharedPlaces({ own, ...countsOf(shared, kind, client), waitMs: PLACE_WAIT_MS, clock })
-    : own;
+  const together = shared && { own, ...countsOf(shared, kind, client), waitMs: PLACE_WAIT_MS, clock };
+  const clients = together ? placeTurnsOf(createSharedPlaces(together), clock) : own;
   const zones = createTurns(
     {
       all: { places: all, waiting: waiting.all },
@@ -90,48 +97,99 @@ export function createOriginPlaces(
     },
     clock,
   );
+  const placeFor = (holder: TurnHolder, events: OriginPlaceEvents): ExchangePlace =>
+    new ExchangePlace(clients, zones, clock, holder, events);
   return {
+    placeFor,
     enterNow(share, holder) {
-      const leaveClient = clients.enterNow(ofClientAndZone(share), holder);
-      if (!leaveClient) return undefined;
-      const leaveZone = zones.enterNow(ofZone(share), holder);
-      if (!leaveZone) leaveClient();
-      return leaveZone && both(leaveZone, leaveClient);
+      const place = placeFor(holder, NOBODY);
+      return place.take(share) ? () => place.leave(steadyMs(clock)) : undefined;
     },
     ask(share, holder, done) {
-      const sinceMs = steadyMs(clock);
-      let cancel = (): void => {};
-      const askZone = (leaveClient: Leave): void => {
-        const leaveZone = zones.enterNow(ofZone(share), holder);
-        if (leaveZone) {
-          done(both(leaveZone, leaveClient));
-          return;
-        }
-        const waitMs = PLACE_WAIT_MS - (steadyMs(clock) - sinceMs);
-        const cancelZone = zones.ask(ofZone(share), { holder, waitMs }, (turn) => {
-          if (typeof turn === 'function') {
-            done(both(turn, leaveClient));
-            return;
-          }
-          leaveClient();
-          done(refusal('this zone'));
-        });
-        cancel = () => {
-          cancelZone();
-          leaveClient();
-        };
-      };
-      const cancelClient = clients.ask(ofClientAndZone(share), { holder }, (turn) => {
-        if (typeof turn === 'function') askZone(turn);
-        else done(refusal('your address'));
-      });
+      const leave = (): void => place.leave(steadyMs(clock));
+      const place = placeFor(holder, { onPlace: () => done(leave), onNoPlace: done });
+      place.wait(share, steadyMs(clock));
       return () => {
-        cancelClient();
-        cancel();
+        if (!place.isHeld) leave();
       };
     },
     samples: () => [...clients.samples(`${kind}-client`), ...zones.samples(kind)],
   };
+}
+
+/** Who is told nothing, because a place was there at once. */
+const NOBODY: OriginPlaceEvents = { onPlace() {}, onNoPlace() {} };
+
+/** A place of one exchange after another: among those of its client, and then among those of its zone. */
+export class ExchangePlace {
+  private readonly ofClient: Place;
+  private readonly ofZone: Place;
+  private share: OriginShare = { account: 0, zone: 0, network: '' };
+  /** Of that share. */
+  private clientClasses: readonly string[] = [];
+  private zoneClasses: readonly string[] = [];
+  private sinceMs = 0;
+
+  constructor(
+    private readonly clients: PlaceTurns,
+    private readonly zones: PlaceTurns,
+    private readonly clock: Clock,
+    holder: TurnHolder,
+    private readonly events: OriginPlaceEvents,
+  ) {
+    this.ofClient = new Place(holder, {
+      onTurn: (nowMs) => this.waitInZone(nowMs),
+      onNoTurn: () => events.onNoPlace(refusal('your address')),
+    });
+    this.ofZone = new Place(holder, {
+      onTurn: (nowMs) => events.onPlace(nowMs),
+      onNoTurn: () => this.refuseInZone(),
+    });
+  }
+
+  get isHeld(): boolean {
+    return this.ofZone.isHeld;
+  }
+
+  /** Takes a place that is there at once. It must be neither held nor waited for. */
+  take(share: OriginShare): boolean {
+    this.use(share);
+    if (!this.clients.take(this.ofClient, this.clientClasses)) return false;
+    if (this.zones.take(this.ofZone, this.zoneClasses)) return true;
+    this.clients.leave(this.ofClient, steadyMs(this.clock));
+    return false;
+  }
+
+  /** The same, but waits for it. It is told once, perhaps at once. */
+  wait(share: OriginShare, nowMs: number): void {
+    this.use(share);
+    this.sinceMs = nowMs;
+    this.clients.wait(this.ofClient, this.clientClasses, nowMs);
+  }
+
+  /** Frees it, or ends the wait, of which nothing is told. */
+  leave(nowMs: number): void {
+    this.zones.leave(this.ofZone, nowMs);
+    this.clients.leave(this.ofClient, nowMs);
+  }
+
+  private use(share: OriginShare): void {
+    const { account, zone, network } = this.share;
+    if (share.zone === zone && share.account === account && share.network === network) return;
+    this.share = share;
+    this.clientClasses = [share.network, String(share.zone)];
+    this.zoneClasses = [String(share.account), String(share.zone), share.network];
+  }
+
+  private waitInZone(nowMs: number): void {
+    const waitMs = PLACE_WAIT_MS - (nowMs - this.sinceMs);
+    this.zones.wait(this.ofZone, this.zoneClasses, nowMs, waitMs);
+  }
+
+  private refuseInZone(): void {
+    this.clients.leave(this.ofClient, steadyMs(this.clock));
+    this.events.onNoPlace(refusal('this zone'));
+  }
 }
 
 function countsOf(shared: SharedMemory, kind: OriginPlaceLimits['kind'], most: number) {
@@ -146,19 +204,4 @@ function countsOf(shared: SharedMemory, kind: OriginPlaceLimits['kind'], most: n
 /** The failure of an exchange that others' needs have ended, too. */
 export function refusal(whose: string): Failure {
   return failureOf('overloaded', `the connections to origins that ${whose} may have are in use`);
-}
-
-function both(one: Leave, other: Leave): Leave {
-  return () => {
-    one();
-    other();
-  };
-}
-
-function ofClientAndZone({ network, zone }: OriginShare): string[] {
-  return [network, String(zone)];
-}
-
-function ofZone({ account, zone, network }: OriginShare): string[] {
-  return [String(account), String(zone), network];
 }

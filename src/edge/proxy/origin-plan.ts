@@ -31,8 +31,8 @@ export type Planned = { readonly plan: OriginPlan } | { readonly failure: Failur
 export interface OriginPlanner {
   /** A promise only if a name must be resolved. What it throws, or rejects with, is a fault of this program. */
   planFor(route: OriginRoute, scheme: 'http' | 'https'): Planned | Promise<Planned>;
-  /** Undefined if a name must be resolved; this does not begin to. */
-  planNow(route: OriginRoute, scheme: 'http' | 'https'): Planned | undefined;
+  /** Undefined if a name must be resolved; this does not begin to. `nowMs`: steady milliseconds. */
+  planNow(route: OriginRoute, scheme: 'http' | 'https', nowMs: number): Planned | undefined;
   /** Forgets resolved names. */
   forget(): void;
 }
@@ -67,6 +67,8 @@ interface Resolved {
 export function createOriginPlanner({ resolver, egress, served, clock }: PlannerOptions): OriginPlanner {
   const names = createKnownNames(resolver, clock);
   let plans = new WeakMap<OriginRoute, Map<string, KeptPlan>>();
+  /** The one used last: requests in a row often lead to the same. */
+  let last: LastPlan | undefined;
 
   async function resolveAll(route: OriginRoute): Promise<FoundPlaces> {
     let untilMs = Number.POSITIVE_INFINITY;
@@ -96,14 +98,19 @@ export function createOriginPlanner({ resolver, egress, served, clock }: Planner
   }
 
   function keep(route: OriginRoute, scheme: 'http' | 'https', planned: Planned, untilMs: number): Planned {
+    last = undefined;
     const known = plans.get(route) ?? new Map<string, KeptPlan>();
     plans.set(route, known.set(scheme, { planned, untilMs: Math.min(untilMs, steadyMs(clock) + PLAN_USE_MS) }));
     return planned;
   }
 
-  function planNow(route: OriginRoute, scheme: 'http' | 'https'): Planned | undefined {
+  function planNow(route: OriginRoute, scheme: 'http' | 'https', nowMs: number): Planned | undefined {
+    if (last?.route === route && last.scheme === scheme && nowMs < last.kept.untilMs) return last.kept.planned;
     const kept = plans.get(route)?.get(scheme);
-    if (kept && steadyMs(clock) < kept.untilMs) return kept.planned;
+    if (kept && nowMs < kept.untilMs) {
+      last = { route, scheme, kept };
+      return kept.planned;
+    }
     if (!route.places.every(isAddress)) return undefined;
     return keep(route, scheme, finish(egress, route, scheme, route.places), Number.POSITIVE_INFINITY);
   }
@@ -111,7 +118,7 @@ export function createOriginPlanner({ resolver, egress, served, clock }: Planner
   return {
     planNow,
     planFor(route, scheme) {
-      const now = planNow(route, scheme);
+      const now = planNow(route, scheme, steadyMs(clock));
       if (now) return now;
       const before = plans;
       return plan(route, scheme, 0).then(({ planned, untilMs }) =>
@@ -122,6 +129,7 @@ export function createOriginPlanner({ resolver, egress, served, clock }: Planner
     forget() {
       names.forget();
       plans = new WeakMap();
+      last = undefined;
     },
   };
 }
@@ -175,6 +183,12 @@ async function lookUp(resolver: Resolver, name: string, account: number) {
 interface KeptPlan {
   readonly planned: Planned;
   readonly untilMs: number;
+}
+
+interface LastPlan {
+  readonly route: OriginRoute;
+  readonly scheme: 'http' | 'https';
+  readonly kept: KeptPlan;
 }
 
 interface FoundPlaces {

@@ -26,8 +26,8 @@ export interface OriginPools {
     isFresh: boolean,
     events: OriginEvents,
   ): OriginControl;
-  /** Likewise, over HTTP/1.1 without TLS, an exchange that is made already. */
-  begin(zone: number, endpoint: OriginEndpoint, exchange: ConnectionExchange): void;
+  /** Likewise, over HTTP/1.1 without TLS, an exchange that is made already. `nowMs`: steady milliseconds. */
+  begin(zone: number, endpoint: OriginEndpoint, exchange: ConnectionExchange, nowMs: number): void;
   close(): Promise<void>;
 }
 
@@ -92,13 +92,13 @@ export function createOriginPools({ clock, trustedRoots, times: given }: PoolOpt
 
   return {
     send(zone, plan, endpoint, request, isFresh, events) {
-      if (isPlain(plan, request)) return plain.send({ zone, ...endpoint }, request, isFresh, events);
+      if (isPlain(plan, request)) return plain.send(zone, endpoint, request, isFresh, events);
       const place = placeFor(zone, plan, endpoint);
       const overHttp1 = (): OriginControl =>
         request.body ? sendWithBody(place, request, isFresh, events) : general.send(place, request, isFresh, events);
       return plan.http2 ? shared.send(place, request, isFresh, events, overHttp1) : overHttp1();
     },
-    begin: (zone, { address, port }, exchange) => plain.begin({ zone, address, port }, exchange),
+    begin: plain.begin.bind(plain),
     async close() {
       plain.close();
       shared.close();

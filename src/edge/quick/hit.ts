@@ -9,7 +9,7 @@ import type { Answer } from '../cache/answer.js';
 import { reasonOf } from '../error-pages/failures.js';
 import { firstValue, type HeaderList } from '../exchange/exchange.js';
 import type { Stalls } from '../exchange/stalls.js';
-import type { ClientSide } from '../listen/front.js';
+import type { ClientSide } from '../listen/client-side.js';
 
 /** An answer that is given several times, as a whole. */
 export interface Repeated {

@@ -4,7 +4,7 @@ import type { ClientEvents } from '../exchange/client-response.js';
 import type { Sending, Stalls } from '../exchange/stalls.js';
 import type { ClientStream } from '../http2/client-stream.js';
 import { blockOf, responseBlock } from '../http2/response-block.js';
-import type { ClientSide } from '../listen/front.js';
+import type { ClientSide } from '../listen/client-side.js';
 import { isRepeatable } from './hit.js';
 
 /** An answer that is given several times, as a whole. */

@@ -11,7 +11,7 @@ import { compressibleOf } from '../compress/compressible.js';
 import { reasonOf } from '../error-pages/failures.js';
 import type { EdgeRequest, HeaderList } from '../exchange/exchange.js';
 import type { Stalls } from '../exchange/stalls.js';
-import type { ClientSide } from '../listen/front.js';
+import type { ClientSide } from '../listen/client-side.js';
 import { repeat } from './hit.js';
 
 export interface ObjectOptions {

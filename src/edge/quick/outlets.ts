@@ -1,7 +1,7 @@
 /** How the short way writes a response that it passes on: over HTTP/1.1, or in a stream of HTTP/2. */
 import type { Channel, Sending } from '../../plain/connections.js';
 import { type LateWrite, writeAtEndOfTurn } from '../../plain/late-writes.js';
-import { hasTaken } from '../../plain/write-joined.js';
+import { hasTaken, type Taken } from '../../plain/write-joined.js';
 import type { ClientResponse } from '../exchange/client-response.js';
 import type { Taker } from '../exchange/stalls.js';
 import { PlainResponse } from '../http1/response.js';
@@ -40,20 +40,25 @@ export interface OutletEvents {
   end(isSent: boolean): void;
 }
 
+/** For one response after another, until the general way goes on with one. */
 export class PlainOutlet implements Outlet, Sending, LateWrite {
   /** To be set at once. */
   events: OutletEvents | undefined;
   /** What answers the client since the general way goes on. */
   private response: PlainResponse | undefined;
   /** A whole response, which is written at the end of the turn: where it stands in a buffer that was taken. */
-  private late: Buffer<ArrayBuffer> | undefined;
+  private late: Taken | undefined;
   private from = 0;
   private to = 0;
+  /** The connection ends after it. */
+  private isLast = false;
 
-  constructor(
-    private readonly channel: Channel,
-    private readonly isLast: boolean,
-  ) {}
+  constructor(private readonly channel: Channel) {}
+
+  /** After the response before, if there was one, was written. */
+  beginResponse(isLast: boolean): void {
+    this.isLast = isLast;
+  }
 
   drained(): void {
     if (this.response) this.response.drained();
@@ -108,8 +113,7 @@ export class PlainOutlet implements Outlet, Sending, LateWrite {
     if (!late) return;
     if (socket.destroyed) composed.giveBack(late);
     else {
-      composed.writeTaken(socket, late, this.from, this.to);
-      this.events!.written(hasTaken(socket));
+      this.events!.written(composed.writeTaken(socket, late, this.from, this.to));
     }
   }
 

@@ -10,12 +10,14 @@ import type { CacheRequest, Lookup } from '../cache/cache-state.js';
 import type { CacheResult } from '../cache/cache-status.js';
 import { cacheRequestOf } from '../cache/stage.js';
 import type { EdgeRequest } from '../exchange/exchange.js';
-import type { AnswerQuickly, AnswerStream, ClientSide } from '../listen/front.js';
+import type { ClientSide } from '../listen/client-side.js';
+import type { AnswerStream, AnswersOfConnection } from '../listen/front.js';
 import type { FindDirect } from '../proxy/answer.js';
 import { repeat, repeatedOf } from './hit.js';
 import { repeatedOverHttp2, repeatOverHttp2 } from './http2-hit.js';
 import { answerObject, type ObjectOptions } from './object.js';
-import { type Passing, type PassOptions, passOn, passOnInStream } from './pass.js';
+import { PlainPasser, passOnInStream } from './pass.js';
+import type { Passing, PassOptions } from './quick-exchange.js';
 
 export interface QuickOptions extends PassOptions, ObjectOptions {
   readonly findDirect: FindDirect;
@@ -30,7 +32,7 @@ interface Asking {
 }
 
 export function createQuickAnswers(options: QuickOptions): {
-  readonly answerQuickly: AnswerQuickly;
+  readonly answersOf: AnswersOfConnection;
   readonly answerStream: AnswerStream;
 } {
   const { findDirect, cache, stalls } = options;
@@ -42,8 +44,8 @@ export function createQuickAnswers(options: QuickOptions): {
     if (!found) return false;
     if ('key' in found) {
       if (route.kind === 'bucket') return false;
-      const passing = passingOf(options, { request, route, asked, client }, found);
-      if (passing) passOnInStream(options, passing, stream);
+      const passing = passingOf(options, request, route, asked, client, found);
+      if (passing) passOnInStream(options, client, passing, stream);
       return passing !== undefined;
     }
     const repeated = repeatedOverHttp2(found);
@@ -52,21 +54,24 @@ export function createQuickAnswers(options: QuickOptions): {
     repeatOverHttp2(repeated, request.ray, { stream, client, stalls });
     return true;
   };
-  const answerQuickly: AnswerQuickly = (request, client, channel, isLast) => {
-    if (request.method !== 'GET') return undefined;
-    const route = findDirect(request);
-    if (!route) return undefined;
-    const asked = cacheRequestOf(request, route);
-    const found = cache.look(asked);
-    if (!found) return undefined;
-    if (!('key' in found)) return isLast ? undefined : hit(options, { request, asked, client }, channel, found);
-    if (route.kind === 'bucket') {
-      return isLast ? undefined : answerObject(options, { request, asked, client, route, channel }, found);
-    }
-    const passing = passingOf(options, { request, route, asked, client }, found);
-    return passing && passOn(options, passing, channel, isLast);
+  const answersOf: AnswersOfConnection = (client, channel) => {
+    const passer = new PlainPasser(options, client, channel);
+    return (request, isLast) => {
+      if (request.method !== 'GET') return undefined;
+      const route = findDirect(request);
+      if (!route) return undefined;
+      const asked = cacheRequestOf(request, route);
+      const found = cache.look(asked);
+      if (!found) return undefined;
+      if (!('key' in found)) return isLast ? undefined : hit(options, { request, asked, client }, channel, found);
+      if (route.kind === 'bucket') {
+        return isLast ? undefined : answerObject(options, { request, asked, client, route, channel }, found);
+      }
+      const passing = passingOf(options, request, route, asked, client, found);
+      return passing && passer.pass(passing, isLast);
+    };
   };
-  return { answerQuickly, answerStream };
+  return { answersOf, answerStream };
 }
 
 function hit(options: QuickOptions, asking: Asking, channel: Channel, found: Answer): Sending | undefined {
@@ -79,14 +84,15 @@ function hit(options: QuickOptions, asking: Asking, channel: Channel, found: Ans
 
 /** Undefined if its origin has to be asked in the general way. */
 function passingOf(
-  options: QuickOptions,
-  asking: Asking & { readonly route: OriginRoute },
+  { origins, cache }: QuickOptions,
+  request: EdgeRequest,
+  route: OriginRoute,
+  asked: CacheRequest,
+  { startedMs }: ClientSide,
   found: Lookup,
 ): Passing | undefined {
-  const planned = options.origins.planner.planNow(asking.route, asking.request.scheme);
+  const planned = origins.planner.planNow(route, request.scheme, startedMs);
   if (!planned || !('plan' in planned) || planned.plan.scheme !== 'http') return undefined;
-  const passage = options.cache.pass(found);
-  const { request, route, asked, client } = asking;
-  // A copy of properties takes longer.
-  return passage && { request, route, asked, client, passage, plan: planned.plan };
+  const passage = cache.pass(found, startedMs);
+  return passage && { request, route, asked, passage, plan: planned.plan };
 }

@@ -3,11 +3,11 @@
  * it when another one frees a place; and while another one waits, a process with more than its part leaves places that it frees.
  */
 import { type Clock, steadyMs } from '../../base/clock.js';
-import type { Leave, NoTurn, TurnOptions, Turns } from '../../base/turns.js';
+import type { Leave, NoTurn, Place, PlaceTurns, TurnOptions, Turns } from '../../base/turns.js';
 import type { SharedCounts } from './counts.js';
 
 /** What is asked of turns. */
-export type Asked = Pick<Turns, 'enterNow' | 'ask' | 'samples'>;
+type Asked = Pick<Turns, 'enterNow' | 'ask' | 'samples'>;
 
 /** Milliseconds between two looks while somebody waits. */
 const LOOK_MS = 5;
@@ -67,6 +67,40 @@ export function createSharedPlaces(options: SharedPlacesOptions): Asked {
       };
     },
     samples: (kind) => own.samples(kind),
+  };
+}
+
+/** The same for whoever takes one place after another. */
+export function placeTurnsOf(asked: Asked, clock: Clock): PlaceTurns & Pick<Turns, 'samples'> {
+  /** What ends each place, or its wait. */
+  const ends = new Map<Place, () => void>();
+  return {
+    take(place, classes) {
+      const leave = asked.enterNow(classes, place.holder);
+      if (leave) ends.set(place, leave);
+      return leave !== undefined;
+    },
+    wait(place, classes, _nowMs, waitMs) {
+      let isTold = false;
+      const { holder, events } = place;
+      const end = asked.ask(classes, { holder, waitMs }, (turn) => {
+        isTold = true;
+        if (typeof turn === 'function') {
+          ends.set(place, turn);
+          events.onTurn(steadyMs(clock));
+        } else {
+          ends.delete(place);
+          events.onNoTurn(turn);
+        }
+      });
+      if (!isTold) ends.set(place, end);
+    },
+    leave(place) {
+      const end = ends.get(place);
+      ends.delete(place);
+      end?.();
+    },
+    samples: (kind) => asked.samples(kind),
   };
 }
 

@@ -27,6 +27,7 @@ function begin({ hasMore = false, fails = false } = {}) {
     onWritten: () => void told.push('written'),
   };
   const client = {
+    startedMs: 0,
     report: ({ octets, complete }: { octets: number; complete: boolean }) => void told.push(`${octets} ${complete}`),
     reply: () => {
       throw new Error('the general way is not asked');
