@@ -4,6 +4,7 @@
  * Public addresses, and networks that the operator allows for the purpose; never a listener of this installation, in whatever
  * form its address is written. The rule is asked after each resolution, about the very address that is connected to.
  */
+import { limitKeyExchange } from '../base/connections/key-exchange.js';
 import {
   embeddedIPv4,
   isLoopback,
@@ -67,6 +68,7 @@ export function mayReach(
 }
 
 export function createEgress({ allowed, own }: EgressOptions): Egress {
+  limitKeyExchange();
   return {
     refusal(purpose, text, port, by) {
       const parsed = parseIP(text);

@@ -2,6 +2,7 @@
 import { createServer } from 'node:tls';
 import { Transport } from '../answer/transport.js';
 import type { Clock } from '../base/clock.js';
+import { limitKeyExchange } from '../base/connections/key-exchange.js';
 import { messageOf, UserError } from '../base/errors.js';
 import { sampleReports } from '../base/sample-reports.js';
 import type { CountBlock } from './counters.js';
@@ -58,6 +59,7 @@ export async function startTls(options: TlsListenOptions): Promise<TlsListener> 
 
 /** The form that node:tls expects. */
 export function contextOf(credentials: TlsCredentials | undefined): { cert?: Buffer; key?: Buffer } {
+  limitKeyExchange();
   return credentials ? { cert: Buffer.from(credentials.certificate), key: Buffer.from(credentials.key) } : {};
 }
 
