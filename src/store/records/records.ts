@@ -123,6 +123,10 @@ const writes = perStore((store) => ({
     `UPDATE record_rows SET ${PLACE.assignments}, ${CONTENT.assignments} WHERE seq = ?`,
   ),
   rewrite: store.prepare<SqlValue[]>(`UPDATE record_rows SET ${CONTENT.assignments} WHERE seq = ?`),
+  // Where a proxied record leads does not show in DNS, so edge processes are told, as triggers do for other edits. A trigger for
+  // insertions would be entered for each row of an import.
+  forgetOrigins: store.prepare<[zone: string]>("DELETE FROM edge_changes WHERE kind = 'zone' AND subject = ?"),
+  noteOrigins: store.prepare<[zone: string]>("INSERT INTO edge_changes (kind, subject) VALUES ('zone', ?)"),
 }));
 
 /** A record of the zone by its identifier. */
@@ -213,8 +217,13 @@ export const recordsBetween = allRows<
 >(`SELECT owner_key, type FROM record_rows
      WHERE record_set = ${SET_OF_ZONE} AND owner_key >= ? AND owner_key < ? LIMIT ?`);
 
+/** Adds a record to a zone. */
 export function insertRecord(store: Store, row: NewRecordRow): void {
   writes(store).insert.run(row.zone, ...RECORD.values(row));
+  if (row.proxied === 0) return;
+  const { forgetOrigins, noteOrigins } = writes(store);
+  forgetOrigins.run(String(row.zone));
+  noteOrigins.run(String(row.zone));
 }
 
 /** Writes all columns of a row that may change; identifier, zone and creation time stay. */

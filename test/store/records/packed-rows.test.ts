@@ -116,3 +116,11 @@ t.test('long rows are few in a statement', async (t) => {
     [1, 1, 1, 1, 1],
   );
 });
+
+t.test('SQLite keeps the rows of a statement once', (t) => {
+  const triggers = openEmpty().prepareTuples<[], [string]>(
+    "SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'record_rows' AND sql LIKE '%AFTER INSERT%'",
+  );
+  t.strictSame(triggers.all(), [], 'with a trigger, it would keep them apart first, and enter that for each row');
+  t.end();
+});
