@@ -71,6 +71,9 @@ export function addZoneImport(zone: Command, { terminal, environment }: CommandC
     const targets = readTargets(files, options);
     const signatures = await readSignatureTreatment(options);
     let dataDir = '';
+    const { FILE_ON_THREAD_BYTES, startThreadAhead } = await import('../control/imports/pipe.js');
+    const isLarge = targets.some(({ file }) => sizeOf(file) >= FILE_ON_THREAD_BYTES);
+    const endThread = isLarge ? startThreadAhead() : undefined;
     const outcomes = await withControl(
       command,
       environment,
@@ -82,7 +85,7 @@ export function addZoneImport(zone: Command, { terminal, environment }: CommandC
         return importAll(run, targets, { ...options, signatures, place }, terminal);
       },
       options.init && !options.dryRun ? 'initialise' : 'refuse',
-    );
+    ).finally(endThread);
     const imported = outcomes.filter(({ result }) => result?.imported).length;
     if (terminal.exitCode === 0) terminal.exitCode = imported === targets.length ? 0 : 1;
     if (options.json) terminal.json(outcomes.map(viewOutcome));
@@ -137,7 +140,7 @@ async function importAll(
     // A small file is read without a break, so a signal comes only now.
     await setImmediate();
     if (signal.aborted) break;
-    const size = statSync(target.file, { throwIfNoEntry: false })?.size ?? 0;
+    const size = sizeOf(target.file);
     const step = ({ records, octets }: ImportProgress): void => {
       const shareOfFile = Math.min(1, octets / Math.max(1, size));
       const place = targets.length === 1 ? '' : `${index + 1}/${targets.length} `;
@@ -153,6 +156,8 @@ async function importAll(
   if (signal.aborted) complainInterrupted(targets.slice(outcomes.length), terminal);
   return outcomes;
 }
+
+const sizeOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 
 /** `left`: what was not begun. */
 function complainInterrupted(left: readonly Target[], terminal: Terminal): void {

@@ -37,6 +37,29 @@ export type ThreadMessage =
   | { readonly end: ImportEnd }
   | { readonly failure: ThreadFailure };
 
+/** Files of this size or larger are read on a thread, because starting one takes as long as reading this much; octets. */
+export const FILE_ON_THREAD_BYTES = 2 << 20;
+
+/** A thread that waits for its file. */
+let started: Worker | undefined;
+
+function startThread(): Worker {
+  return new Worker(new URL('./thread.js', import.meta.url));
+}
+
+/**
+ * For commands: starts the thread for the first file that is read on one, while everything else is loaded. Returns a function that ends it
+ * if there was none.
+ */
+export function startThreadAhead(): () => void {
+  // Its end is told to whoever reads a file on it.
+  started ??= startThread().on('error', () => {});
+  return () => {
+    void started?.terminate();
+    started = undefined;
+  };
+}
+
 /** Like readImport, but on its own thread. `standsBack`: others come first when the processors are busy. */
 export async function* readImportOnThread(
   order: ImportOrder,
@@ -44,9 +67,10 @@ export async function* readImportOnThread(
 ): AsyncGenerator<ImportBatch, ImportEnd> {
   const { port1, port2 } = new MessageChannel();
   const flow = new Int32Array(new SharedArrayBuffer(4));
-  const workerData: ThreadData = { port: port2, flow, order, standsBack };
-  const transferList = [port2, ...ownBufferOf(order)];
-  const worker = new Worker(new URL('./thread.js', import.meta.url), { workerData, transferList });
+  const data: ThreadData = { port: port2, flow, order, standsBack };
+  const worker = started ?? startThread();
+  started = undefined;
+  worker.postMessage(data, [port2, ...ownBufferOf(order)]);
   const messages = queueOf(port1, worker);
   try {
     for (;;) {

@@ -17,7 +17,7 @@ import { dropRecordSet, stageRecordSet, touchRecordSet } from '../../store/recor
 import type { Context } from '../kernel/context.js';
 import { OCTETS_OF_RECORD, reservedFailure } from '../kernel/errors.js';
 import { planRemoval, planRemovalOfAbandoned } from '../kernel/unused-records.js';
-import { readImportOnThread } from './pipe.js';
+import { FILE_ON_THREAD_BYTES, readImportOnThread } from './pipe.js';
 import { enterImport } from './places.js';
 import { type ImportBatch, type ImportEnd, type ImportOrder, readImport } from './reader.js';
 
@@ -40,8 +40,6 @@ type OnProgress = ((progress: ImportProgress) => void) | undefined;
 const IN_PARTS_BYTES = 8 << 10;
 /** Texts of this size or larger are read on their own thread, because others wait meanwhile; octets. */
 const TEXT_ON_THREAD_BYTES = 64 << 10;
-/** Files of this size or larger are, because starting one takes as long as reading this much; octets. */
-const FILE_ON_THREAD_BYTES = 2 << 20;
 
 /** Whether storing the file takes so long that others would wait. */
 export function isLarge({ source }: Pick<ImportOrder, 'source'>): boolean {
