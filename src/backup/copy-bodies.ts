@@ -16,20 +16,27 @@ const TURN = 64;
 
 /**
  * Skips bodies that the target has already, and those that are missing or unreadable; the examination of the copies notices these.
- * Files are copied synchronously: a backup is a process of its own, and this takes a fraction of the time.
+ * Files are copied synchronously: a backup is a process of its own, and this takes a fraction of the time. `onCopied`: called with the
+ * path of each copied file.
  */
 export async function copyBodies(
   objects: Iterable<ObjectInFile>,
   source: Blobs | FileBlobs,
   target: FileBlobs,
+  onCopied: (path: string) => void = () => {},
 ): Promise<void> {
-  if ('pathOf' in source) return copyFiles(objects, source, target);
+  if ('pathOf' in source) return copyFiles(objects, source, target, onCopied);
   await eachAtOnce(objects, AT_ONCE, async (object) => {
     if ((await target.sizeOf(object.blob)) === undefined) await copyOctets(object, source, target);
   });
 }
 
-async function copyFiles(objects: Iterable<ObjectInFile>, source: FileBlobs, target: FileBlobs): Promise<void> {
+async function copyFiles(
+  objects: Iterable<ObjectInFile>,
+  source: FileBlobs,
+  target: FileBlobs,
+  onCopied: (path: string) => void,
+): Promise<void> {
   const made = new Set<string>();
   let count = 0;
   for (const { blob } of objects) {
@@ -41,6 +48,7 @@ async function copyFiles(objects: Iterable<ObjectInFile>, source: FileBlobs, tar
     if (existsSync(path)) continue;
     try {
       copyFileSync(source.pathOf(blob), path, constants.COPYFILE_FICLONE);
+      onCopied(path);
     } catch (error) {
       await target.remove(blob);
       if (isFull(error)) throw error;

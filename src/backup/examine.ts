@@ -2,8 +2,7 @@
  * The one answer to the question whether a restoration would accept a backup. `backup` asks it of what it has just written,
  * `backup verify` of a file, and `restore` of its own copy.
  */
-import { createHash } from 'node:crypto';
-import { closeSync, constants, existsSync, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { basename } from 'node:path';
 import { messageOf, UserError } from '../base/errors.js';
 import { systemRandom } from '../base/random.js';
@@ -14,6 +13,8 @@ import { findDamage, hasTable } from '../store/integrity.js';
 import { findMeta } from '../store/meta.js';
 import { requireKnownSchema } from '../store/migrate.js';
 import { type ObjectInFile, objectsInRows, objectsWithFiles } from '../store/objects/objects.js';
+import { type Digest, digest } from './digest.js';
+import type { DigestsAside } from './digests-aside.js';
 import { eachAtOnce, turn } from './each-at-once.js';
 import type { BackupPlace } from './place.js';
 import { parseSums, type Sums } from './sums.js';
@@ -63,6 +64,8 @@ export interface ExamineOptions {
   readonly withoutSums?: boolean;
   /** Where bodies may be that are not in the backup. */
   readonly elsewhere?: Pick<Blobs, 'sizeOf'> | undefined;
+  /** Sums that were taken while files were copied. */
+  readonly aside?: DigestsAside | undefined;
 }
 
 /** Bodies that are looked for at the same time. */
@@ -73,12 +76,12 @@ const TURN = 64;
 /** Throws a UserError when nothing of it can be restored. `name`: what to call it. */
 export async function examineBackup(
   place: BackupPlace,
-  { sums: wanted, elsewhere, withoutSums = false }: ExamineOptions,
+  { sums: wanted, elsewhere, withoutSums = false, aside }: ExamineOptions,
   name = place.database,
 ): Promise<Examined> {
   const known = wanted === 'expect' ? readSums(place) : undefined;
-  const { sums: own } = digest(place.database, ['sha256']);
-  if (known && own['sha256'] !== known.database) {
+  const { sums: own } = (await aside?.digestOf(place.database)) ?? digest(place.database, ['sha256']);
+  if (known && own.sha256 !== known.database) {
     throw new UserError(`${name} is damaged: its SHA-256 is not the one in ${place.sums}`, 'Take another backup.');
   }
   const store = openBackup(place.database, name);
@@ -91,11 +94,11 @@ export async function examineBackup(
         'Put it beside the file, as the backup wrote it, or take another backup; --without-damaged does without.',
       );
     }
-    const bodies = await examineBodies(store, place, { known, elsewhere });
+    const bodies = await examineBodies(store, place, { known, elsewhere, aside });
     const formerName = known && known.name !== basename(place.database) ? known.name : undefined;
     return {
       ...bodies,
-      sums: { database: own['sha256']!, bodies: bodies.sums },
+      sums: { database: own.sha256!, bodies: bodies.sums },
       formerName,
       madeAtMs: typeof madeAt === 'number' ? madeAt : undefined,
       lacksSums: wanted === 'expect' && !known,
@@ -133,7 +136,7 @@ function requireSound(store: Store, name: string): void {
   if (damage !== undefined) throw new UserError(`${name} is damaged: ${damage}`, 'Take another backup.');
 }
 
-interface BodyOptions extends Pick<ExamineOptions, 'elsewhere'> {
+interface BodyOptions extends Pick<ExamineOptions, 'elsewhere' | 'aside'> {
   readonly known: Sums | undefined;
 }
 
@@ -171,46 +174,23 @@ async function examineBodies(store: Store, place: BackupPlace, options: BodyOpti
 async function examineBody(
   { blob, size, md5 }: ObjectInFile,
   path: string,
-  { known, elsewhere }: BodyOptions,
+  { known, elsewhere, aside }: BodyOptions,
 ): Promise<BodyFault | 'elsewhere' | { readonly sum: string }> {
   const expected = known?.bodies.get(blob);
   if (!statSync(path, { throwIfNoEntry: false })) {
     return expected === undefined && (await elsewhere?.sizeOf(blob)) === size ? 'elsewhere' : 'missing';
   }
   try {
+    const taken = await aside?.digestOf(path);
     // SHA-256 was taken of what had the MD5 of the row.
-    const { octets, sums } = digest(path, expected === undefined ? ['sha256', 'md5'] : ['sha256']);
+    const lacksMd5 = expected === undefined && taken?.sums.md5 === undefined;
+    const { octets, sums }: Digest =
+      taken && !lacksMd5 ? taken : digest(path, expected === undefined ? ['sha256', 'md5'] : ['sha256']);
     if (octets !== size) return 'size';
-    const isSame =
-      expected === undefined ? sums['md5'] === Buffer.from(md5).toString('hex') : sums['sha256'] === expected;
+    const isSame = expected === undefined ? sums.md5 === Buffer.from(md5).toString('hex') : sums.sha256 === expected;
     if (!isSame || (known && expected === undefined)) return 'content';
-    return { sum: sums['sha256']! };
+    return { sum: sums.sha256! };
   } catch {
     return 'unreadable';
-  }
-}
-
-/** The buffer for reading files, one after the other. It is small enough for the cache of a processor. */
-const piece = Buffer.allocUnsafeSlow(1 << 18);
-
-/** Sums of a file in hexadecimal. Links and whatever else is not a file are refused. */
-function digest(path: string, algorithms: readonly string[]) {
-  const file = openSync(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
-  try {
-    if (!fstatSync(file).isFile()) {
-      throw new UserError(`${path} is not a file`, 'Name the file that `zoneplane backup` wrote.');
-    }
-    const hashes = algorithms.map((algorithm) => createHash(algorithm));
-    let octets = 0;
-    for (;;) {
-      const read = readSync(file, piece, 0, piece.length, octets);
-      if (read === 0) break;
-      octets += read;
-      for (const hash of hashes) hash.update(piece.subarray(0, read));
-    }
-    const sums = Object.fromEntries(algorithms.map((algorithm, index) => [algorithm, hashes[index]!.digest('hex')]));
-    return { octets, sums: sums as Readonly<Record<string, string>> };
-  } finally {
-    closeSync(file);
   }
 }

@@ -20,6 +20,7 @@ import { countSealed, SEALED_COLUMNS } from '../store/sealed-columns.js';
 import { forgetNewestChange } from '../store/state/newest-change.js';
 import { countServedRecords, servedZones } from '../store/zones/zones.js';
 import { copyBodies } from './copy-bodies.js';
+import { type DigestsAside, takeDigestsAside } from './digests-aside.js';
 import { openDraft } from './draft.js';
 import { type DamagedObject, describeDamaged, type Examined, examineBackup } from './examine.js';
 import { type BackupPlace, backupPlace, syncBackup } from './place.js';
@@ -71,6 +72,7 @@ export async function restoreBackup(file: string, directory: string, options: Re
   const database = join(directory, DATABASE_FILE);
   const bodies = join(directory, BLOB_DIRECTORY);
   const draft = openDraft(join(directory, RESTORING), [bodies, database]);
+  let aside: DigestsAside | undefined;
   try {
     if (existsSync(bodies)) {
       throw new UserError(
@@ -79,10 +81,11 @@ export async function restoreBackup(file: string, directory: string, options: Re
       );
     }
     const parts = backupPlace(join(draft.path, DATABASE_FILE));
-    await (options.fetch?.(parts) ?? copy(backupPlace(file), parts));
+    if (options.fetch) await options.fetch(parts);
+    else aside = await copy(backupPlace(file), parts);
     const examined = await examineBackup(
       parts,
-      { sums: 'expect', elsewhere: options.elsewhere, withoutSums: options.withoutDamaged },
+      { sums: 'expect', elsewhere: options.elsewhere, withoutSums: options.withoutDamaged, aside },
       file,
     );
     const { reached, damaged } = await bringForward(draft.path, parts, file, examined, options);
@@ -99,19 +102,27 @@ export async function restoreBackup(file: string, directory: string, options: Re
   } catch (error) {
     throw explainFileFailure(error);
   } finally {
+    aside?.end();
     draft.discard();
   }
 }
 
-async function copy(from: BackupPlace, to: BackupPlace): Promise<void> {
+/** Returns the sums that are taken of the copies meanwhile, to be ended. */
+async function copy(from: BackupPlace, to: BackupPlace): Promise<DigestsAside | undefined> {
   await copyFile(from.database, to.database, constants.COPYFILE_FICLONE);
   chmodSync(to.database, 0o600);
   if (existsSync(from.sums)) await copyFile(from.sums, to.sums);
-  await copyBodies(
-    bodiesOf(to.database),
-    createBlobsIn(from.bodies, systemRandom),
-    createBlobsIn(to.bodies, systemRandom),
-  );
+  const objects = bodiesOf(to.database);
+  const aside = takeDigestsAside(objects.length + 1, ['sha256']);
+  aside?.add(to.database);
+  const [source, target] = [from, to].map(({ bodies }) => createBlobsIn(bodies, systemRandom));
+  try {
+    await copyBodies(objects, source!, target!, (path) => aside?.add(path));
+    return aside;
+  } catch (error) {
+    aside?.end();
+    throw error;
+  }
 }
 
 /** Nothing for what is not a sound database, about which the examination says what is wrong. */

@@ -11,6 +11,7 @@ import { DATABASE_FILE, openStoreFile, type Store } from '../store/driver.js';
 import { holdBodies } from '../store/objects/held-bodies.js';
 import { isBlobUsed, type ObjectInFile, objectsWithFiles } from '../store/objects/objects.js';
 import { copyBodies, linkBody } from './copy-bodies.js';
+import { type DigestsAside, takeDigestsAside } from './digests-aside.js';
 import { openDraft } from './draft.js';
 import { type Examined, examineBackup } from './examine.js';
 import { type BackupPlace, backupPlace, syncBackup } from './place.js';
@@ -89,10 +90,16 @@ function requireFree(place: BackupPlace, dataDirectory: string, file: string): v
 async function fill(source: BackupSource, parts: BackupPlace, name: string): Promise<Written> {
   const madeAtMs = source.clock.nowMs();
   const copies = createBlobsIn(parts.bodies, systemRandom);
-  const linked = await copyAll(source, parts, copies);
-  completeCopy(parts.database, madeAtMs);
-  const examine = () => examineBackup(parts, { sums: 'make', elsewhere: source.elsewhere }, 'the database');
-  let examined = await examine();
+  const { linked, aside } = await copyAll(source, parts, copies);
+  const examine = (aside?: DigestsAside) =>
+    examineBackup(parts, { sums: 'make', elsewhere: source.elsewhere, aside }, 'the database');
+  let examined: Examined;
+  try {
+    completeCopy(parts.database, madeAtMs);
+    examined = await examine(aside);
+  } finally {
+    aside?.end();
+  }
   const spoilt = examined.damaged.flatMap(({ blob }) => (blob !== undefined && linked.has(blob) ? [blob] : []));
   if (spoilt.length > 0) {
     // The backup before has lost them since, and the server may have them still.
@@ -107,12 +114,18 @@ async function fill(source: BackupSource, parts: BackupPlace, name: string): Pro
   return { ...examined, size: statSync(parts.database).size };
 }
 
-/** The database as it is at some time from now on, and the bodies that this copy names. Returns those that were linked. */
+interface Copied {
+  readonly linked: ReadonlySet<string>;
+  /** Sums that are taken of the copies meanwhile; to be ended. */
+  readonly aside: DigestsAside | undefined;
+}
+
+/** The database as it is at some time from now on, and the bodies that this copy names. */
 async function copyAll(
   { store, bodies, previous }: BackupSource,
   parts: BackupPlace,
   copies: FileBlobs,
-): Promise<ReadonlySet<string>> {
+): Promise<Copied> {
   const linked = new Set<string>();
   for (let attempt = 1; ; attempt++) {
     rmSync(parts.database, { force: true });
@@ -122,8 +135,15 @@ async function copyAll(
       const before = createBlobsIn(previous.bodies, systemRandom);
       for (const { blob } of objects) if (linkBody(blob, before, copies)) linked.add(blob);
     }
-    await copyBodies(objects, bodies, copies);
-    if (attempt === MOST_COPIES || !(await wasRemoved(store, objects, copies))) return linked;
+    const aside = takeDigestsAside(objects.length, ['sha256', 'md5']);
+    try {
+      await copyBodies(objects, bodies, copies, (path) => aside?.add(path));
+      if (attempt === MOST_COPIES || !(await wasRemoved(store, objects, copies))) return { linked, aside };
+    } catch (error) {
+      aside?.end();
+      throw error;
+    }
+    aside?.end();
   }
 }
 
