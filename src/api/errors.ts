@@ -97,32 +97,53 @@ export function originForm(target: string): string {
   return target.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
 }
 
+/** What is looked at of a request that failed. */
+interface Failed extends Pick<FastifyRequest, 'id' | 'originalUrl'> {
+  readonly log: Pick<FastifyRequest['log'], 'debug' | 'error'>;
+  readonly routeOptions: {
+    readonly config?: { readonly hidesPath?: boolean; readonly area?: unknown };
+    readonly url?: string | undefined;
+    readonly bodyLimit?: number | undefined;
+  };
+}
+
 /** The path of a request without its query. */
-export function pathOf(request: FastifyRequest): string {
+export function pathOf(request: Pick<FastifyRequest, 'originalUrl'>): string {
   return originForm(request.originalUrl).split('?', 1)[0]!;
 }
 
 /** The same for log lines: the route alone where a part of the path is a secret. */
-export function loggedPathOf(request: FastifyRequest): string {
+export function loggedPathOf(request: Failed): string {
   const { config, url } = request.routeOptions;
   return (config?.hidesPath && url) || pathOf(request);
 }
 
-/** Answers a failed request. An unexpected error is logged with its stack, and the client learns no details. */
+/** Answers a failed request. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): Failure {
+  const { status, fields, body } = describeError(error, request);
+  reply.code(status).headers(fields);
+  return body;
+}
+
+/** The answer to a failed request. An unexpected error is logged with its stack, and the client learns no details. */
+export function describeError(
+  error: unknown,
+  request: Failed,
+): { readonly status: number; readonly fields: Readonly<Record<string, string>>; readonly body: Failure } {
   const known = refusalOf(error, request);
   if (!known) request.log.error({ err: error, requestId: request.id }, 'a request failed unexpectedly');
   const refused = known ?? failure('internal');
-  reply.code(refused.status);
-  // Without this header, the vendor's clients retry a conflict twice (v4: §0.18).
-  if (refused.status === 409) reply.header('x-should-retry', 'false');
-  if (refused.retryAfterSeconds !== undefined) reply.header('retry-after', refused.retryAfterSeconds);
-  else if (refused.status === 503) reply.header('retry-after', '1');
-  if (refused.status === 401) reply.header('www-authenticate', 'Bearer');
-  return refusal(errorItems(refused));
+  const { status, retryAfterSeconds = status === 503 ? 1 : undefined } = refused;
+  const fields = {
+    // Without this header, the vendor's clients retry a conflict twice (v4: §0.18).
+    ...(status === 409 && { 'x-should-retry': 'false' }),
+    ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
+    ...(status === 401 && { 'www-authenticate': 'Bearer' }),
+  };
+  return { status, fields, body: refusal(errorItems(refused)) };
 }
 
-function refusalOf(error: unknown, request: FastifyRequest): AppError | undefined {
+function refusalOf(error: unknown, request: Failed): AppError | undefined {
   if (error instanceof AppError) return error;
   if (error instanceof MalformedIdentifier) return failure('unroutable', { path: pathOf(request) });
   if (error instanceof HungUp) {
@@ -139,7 +160,7 @@ function refusalOf(error: unknown, request: FastifyRequest): AppError | undefine
 }
 
 /** Errors that fastify finds in a request before the handler runs. */
-function frameworkRefusal(error: unknown, request: FastifyRequest): AppError | undefined {
+function frameworkRefusal(error: unknown, request: Failed): AppError | undefined {
   const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
   if (typeof code !== 'string' || typeof statusCode !== 'number' || statusCode < 400 || statusCode > 499) {
     return undefined;

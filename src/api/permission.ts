@@ -28,7 +28,7 @@ export function requireArea({ url, method, config }: RouteOptions): void {
 export interface Asking extends Pick<FastifyRequest, 'method' | 'headers'> {
   readonly params: unknown;
   readonly routeOptions: {
-    readonly config: Pick<FastifyContextConfig, 'area' | 'narrowable' | 'addsZones'>;
+    readonly config: Pick<FastifyContextConfig, 'area' | 'narrowable' | 'addsZones' | 'signsIn'>;
     readonly url?: string | undefined;
   };
 }
@@ -54,7 +54,10 @@ export function permit(base: ContextBase, request: Asking, caller: Caller): Call
  * Throws 403 when the caller of a request that is under way may not do any more what the route permitted it: its user was removed from
  * the account, has another role, or was suspended since. Asked inside its writes.
  */
-export function requireStillPermitted(base: ContextBase, request: FastifyRequest): void {
+export function requireStillPermitted(
+  base: ContextBase,
+  request: Asking & Pick<FastifyRequest, 'caller' | 'clientAddress'>,
+): void {
   const { caller, clientAddress, routeOptions, params } = request;
   if (!caller || routeOptions.config.signsIn) return;
   const actor = actorNow(base, caller.actor, clientAddress, caller.session, caller.keyHash);

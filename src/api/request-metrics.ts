@@ -33,10 +33,18 @@ export function noteRequest(metrics: RequestMetrics, request: FastifyRequest, re
   const { statusCode: status, elapsedTime: ms } = reply;
   const answered = { method, path, status, ms, requestId };
   if (READS.has(method) || status >= 400) noteAnswer(metrics, answered, request.log);
-  else {
-    measure(metrics, answered);
-    request.log.info({ ...lineOf(answered), ...authorOf(request), ...zonesOf(request) }, 'write');
-  }
+  else noteWrite(metrics, answered, { ...authorOf(request), ...zonesOf(request) }, request.log);
+}
+
+/** Of a successful write; `more`: who it was from. */
+export function noteWrite(
+  metrics: RequestMetrics,
+  answered: Answered,
+  more: Readonly<Record<string, string>>,
+  log: Pick<FastifyBaseLogger, 'info'>,
+): void {
+  measure(metrics, answered);
+  log.info({ ...lineOf(answered), ...more }, 'write');
 }
 
 /** A request that has been answered. */
@@ -78,7 +86,10 @@ function lineOf({ ms, ...rest }: Answered) {
   return { ...rest, ms: Math.round(ms) };
 }
 
-function authorOf({ caller }: FastifyRequest): { readonly actor?: string; readonly key?: string } {
+export function authorOf({ caller }: Pick<FastifyRequest, 'caller'>): {
+  readonly actor?: string;
+  readonly key?: string;
+} {
   if (!caller) return {};
   const { email, keyId } = caller.actor;
   return { actor: email, ...(keyId !== undefined && { key: keyId }) };

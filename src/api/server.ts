@@ -55,6 +55,7 @@ import { createWarningSource } from './overview/warnings.js';
 import { permit, requireArea, requireStillPermitted } from './permission.js';
 import type { ApplicationFacts } from './r2-application/routes.js';
 import { createObjectAnswers } from './r2-objects/at-once.js';
+import { createObjectUploads } from './r2-objects/store-at-once.js';
 import { type CountRequest, requestCounter } from './rate-limit.js';
 import { readApart } from './reading/apart.js';
 import type { Readers } from './reading/readers.js';
@@ -167,6 +168,7 @@ export function buildApi(given: ApiOptions): FastifyInstance {
   const plain = {
     clock: base.clock,
     answer: createObjectAnswers({ ...options, count }),
+    store: createObjectUploads({ ...options, count }),
     onFault: (error: unknown) => base.log.error({ err: error }, 'a plain request failed unexpectedly'),
   };
   const closeIdle = answerPlainFirst(app.server, plain);

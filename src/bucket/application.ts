@@ -12,7 +12,7 @@ import fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
-import type { Clock } from '../base/clock.js';
+import { type Clock, steadyMs } from '../base/clock.js';
 import { beginInTurns } from '../base/connections/in-turns.js';
 import { shareConnections } from '../base/connections/shared.js';
 import { cutStalledConnections } from '../base/connections/stalled.js';
@@ -23,8 +23,9 @@ import type { Logger } from '../base/log.js';
 import type { Random } from '../base/random.js';
 import { temporaryFailure } from '../control/kernel/errors.js';
 import { clientAddress } from '../http/forwarded.js';
-import { type AnswerAtOnce, answerPlainFirst } from '../plain/in-front.js';
-import { fieldsByName, type PlainHead } from '../plain/request-head.js';
+import { printFieldLines } from '../plain/field-lines.js';
+import { type AnswerAtOnce, answerPlainFirst, type StoreAtOnce } from '../plain/in-front.js';
+import { fieldsByName, type PlainHead, type PlainUpload } from '../plain/request-head.js';
 import type { WholeResponse } from '../plain/whole-response.js';
 import type { BucketMetrics } from './application-metrics.js';
 import type { Authorize } from './authorization.js';
@@ -54,6 +55,8 @@ export interface ApplicationOptions {
 }
 
 const TEXT = 'text/plain;charset=UTF-8';
+/** Fields of answers that are not objects. */
+const OF_ALL = { 'content-type': TEXT, 'x-content-type-options': 'nosniff' };
 /** When to try again what the database could not take. */
 const LATER = { 'retry-after': '10' };
 const METHODS = new Set(['PUT', 'GET', 'DELETE']);
@@ -84,7 +87,8 @@ export function buildBucketApplication(options: ApplicationOptions): FastifyInst
   endUnreadBodies(app.server, options.clock);
   const onFault = (error: unknown): void => log.error({ err: error }, 'a plain request failed unexpectedly');
   const answer: AnswerAtOnce = (head, response, socket) => answerAtOnce(options, head, response, socket);
-  const closeIdle = answerPlainFirst(app.server, { clock: options.clock, answer, onFault });
+  const store: StoreAtOnce = (upload, response, socket) => storeAtOnce(options, upload, response, socket);
+  const closeIdle = answerPlainFirst(app.server, { clock: options.clock, answer, store, onFault });
   shareConnections(app.server, MOST_CONNECTIONS);
   const cutStalled = cutStalledConnections(app.server, options.clock);
   app.addHook('preClose', async () => {
@@ -130,6 +134,38 @@ function answerAtOnce(
   return true;
 }
 
+/** A small PUT that is allowed, likewise. */
+function storeAtOnce(
+  options: ApplicationOptions,
+  upload: PlainUpload,
+  response: WholeResponse,
+  { remoteAddress: peer = '' }: Socket,
+): Promise<void> | undefined {
+  const { method, url } = upload;
+  const fields = options.refresh ? undefined : fieldsByName(upload);
+  const key = fields && keyOfTarget(url);
+  if (!fields || key === undefined || !isObjectKey(key)) return undefined;
+  if (!options.authorize({ method, key, secret: fields['x-custom-auth-key'] })) return undefined;
+  const bucket = options.boundBucket();
+  if (bucket === undefined) return undefined;
+  const { clock, limit, log, objects } = options;
+  const beganMs = steadyMs(clock);
+  const answer = ({ status, text, headers }: Refusal): void => {
+    const body = Buffer.from(text);
+    const lines = { ...OF_ALL, ...headers, 'content-length': String(body.length) };
+    response.send(status, printFieldLines(Object.entries(lines).flat()), body);
+    const ms = Math.round(steadyMs(clock) - beganMs);
+    const entry = { method, url, status, received: upload.body.length, sent: body.length, ms, peer, headers: fields };
+    response.whenOver((isWhole) => report(options, { ...entry, isWhole }));
+  };
+  return storeObject(objects, bucket, key, { headers: fields, body: [Buffer.from(upload.body)], limit }).then(
+    ({ etag }) => answer({ status: 200, text: stored(key), headers: { etag: `"${etag}"` } }),
+    (error) => answer(answerOf(error, log)),
+  );
+}
+
+const stored = (key: string): string => `Put ${key} successfully!`;
+
 interface Refusal {
   readonly status: number;
   readonly text: string;
@@ -165,7 +201,7 @@ async function serve(options: ApplicationOptions, request: FastifyRequest, reply
       const { raw, headers } = request;
       const body = bodyOf(raw, () => allowBody(raw, reply));
       const { etag } = await storeObject(objects, bucket, key, { headers, body, limit });
-      return reply.code(200).header('etag', `"${etag}"`).type(TEXT).send(`Put ${key} successfully!`);
+      return reply.code(200).header('etag', `"${etag}"`).type(TEXT).send(stored(key));
     }
     case 'DELETE':
       await objects.delete(bucket, [key]);
@@ -219,8 +255,7 @@ function refuse(request: FastifyRequest, reply: FastifyReply, refusal: Refusal, 
   const head = {
     ...(reply.getHeaders() as Record<string, string>),
     ...headers,
-    'content-type': TEXT,
-    'x-content-type-options': 'nosniff',
+    ...OF_ALL,
   };
   if (!isSending(raw)) {
     void reply.code(status).headers(head).send(body);

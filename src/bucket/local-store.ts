@@ -30,7 +30,7 @@ import { verifyShare } from './bodies/verify-round.js';
 import { deleteEach, deleteObjects } from './delete-objects.js';
 import { objectFailure } from './errors.js';
 import { objectItem } from './item.js';
-import { isObjectKey, type ObjectItem, type OpenObject, type PutOptions } from './object-store.js';
+import { isObjectKey, type ObjectItem, type OpenObject, type Pieces, type PutOptions } from './object-store.js';
 import { nameOf, openBlob, openHeld, openInline, openPieces } from './open-object.js';
 import {
   type Discard,
@@ -109,7 +109,7 @@ async function putObject(
   local: LocalStore,
   bucket: number,
   key: string,
-  body: AsyncIterable<Uint8Array>,
+  body: Pieces,
   options: PutOptions,
 ): Promise<ObjectItem> {
   if (!isObjectKey(key)) throw objectFailure('badKey');

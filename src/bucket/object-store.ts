@@ -43,6 +43,9 @@ export interface ObjectItem extends ObjectEntry {
   readonly customMetadata: Readonly<Record<string, string>>;
 }
 
+/** A body in pieces: as they arrive, or those that are there. */
+export type Pieces = AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+
 /** Called in the write before it does anything; what it throws refuses the write. */
 export type BeforeWrite = () => void;
 
@@ -130,7 +133,7 @@ export interface ObjectStore {
    * large, interrupted or has another checksum, and a condition that does not hold; StoreFull when the disk is full.
    * After any error, the existing object is unchanged. `body`: a piece must be valid until the next one is asked for.
    */
-  put(bucket: number, key: string, body: AsyncIterable<Uint8Array>, options: PutOptions): Promise<ObjectItem>;
+  put(bucket: number, key: string, body: Pieces, options: PutOptions): Promise<ObjectItem>;
   find(bucket: number, key: string): ObjectItem | undefined;
   /** The object with its body, if that is small: it is there at once, and need not be closed. */
   findSmall(bucket: number, key: string): SmallObject | undefined;

@@ -7,7 +7,7 @@ import { reservedFailure } from '../control/kernel/errors.js';
 import type { DiskRoom } from '../store/disk-room.js';
 import type { BlobDraft, Blobs, FinishedDraft } from './blobs.js';
 import { objectFailure } from './errors.js';
-import type { PutOptions } from './object-store.js';
+import type { Pieces, PutOptions } from './object-store.js';
 
 /** Bodies up to this many octets are stored in the database of one machine. */
 export const MOST_INLINE = 64 * 1024;
@@ -36,7 +36,7 @@ export async function shareBody(
 
 /** Receives a body in chunks; an error leaves nothing behind. */
 export async function receiveBody(
-  body: AsyncIterable<Uint8Array>,
+  body: Pieces,
   blobs: Blobs,
   options: PutOptions & { readonly mostInline: number; readonly disk: DiskRoom },
 ): Promise<ReceivedBody> {

@@ -6,11 +6,11 @@ import type { StorageClass } from '../store/objects/buckets.js';
 import { gatherBody } from './bodies/gathered-body.js';
 import { objectFailure } from './errors.js';
 import { readMetadata } from './metadata.js';
-import type { BeforeWrite, ObjectItem, ObjectStore } from './object-store.js';
+import type { BeforeWrite, ObjectItem, ObjectStore, Pieces } from './object-store.js';
 
 export interface Upload {
   readonly headers: IncomingHttpHeaders;
-  readonly body: AsyncIterable<Uint8Array>;
+  readonly body: Pieces;
   /** Largest body, octets. */
   readonly limit: number;
   /** The bucket's class when undefined. */

@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { type Clock, steadyMs } from '../base/clock.js';
 import { REQUESTS_A_TURN } from '../base/connections/in-turns.js';
 import { keepOpen } from './half-closed.js';
-import { HeadReader, type PlainHead } from './request-head.js';
+import { HeadReader, type PlainHead, type PlainUpload } from './request-head.js';
 import { kept, shareReads } from './shared-reads.js';
 
 /** The connection, as a response sees it. */
@@ -26,6 +26,8 @@ export interface Channel {
 
 /** A response that is being sent, perhaps at the end of the turn. */
 export interface Sending {
+  /** It is not known yet what is answered. */
+  readonly isPending?: boolean;
   /** The connection can take more. */
   drained(): void;
   /** The connection was closed. */
@@ -34,6 +36,9 @@ export interface Sending {
 
 /** Answers a request. Undefined: it cannot be answered here, and nothing was sent. */
 export type AnswerPlain = (head: PlainHead, channel: Channel) => Sending | undefined;
+
+/** The same for a PUT. Its body is valid during the call. */
+export type TakeUpload = (upload: PlainUpload, channel: Channel) => Sending | undefined;
 
 export interface PlainOptions {
   readonly clock: Clock;
@@ -50,10 +55,13 @@ export interface PlainOptions {
   readonly handOver: (socket: Socket) => void;
   /** A connection that sent no request in time. */
   readonly onLate: (socket: Socket) => void;
+  /** A connection that ends before its request does; by default, it is closed. */
+  readonly onBrokenOff?: (socket: Socket) => void;
 }
 
 export interface PlainConnections {
-  accept(socket: Socket, answer: AnswerPlain): void;
+  /** Without `takeUpload`, no PUT is plain. */
+  accept(socket: Socket, answer: AnswerPlain, takeUpload?: TakeUpload): void;
   closeIdle(): void;
   close(): void;
 }
@@ -65,8 +73,9 @@ export function createPlainConnections(options: PlainOptions): PlainConnections 
     for (const connection of open) connection.checkTime(nowMs);
   });
   return {
-    accept(socket, answer) {
-      const connection = new PlainConnection(socket, answer, options, () => open.delete(connection));
+    accept(socket, answer, takeUpload) {
+      const answers = { answer, takeUpload };
+      const connection = new PlainConnection(socket, answers, options, () => open.delete(connection));
       open.add(connection);
     },
     closeIdle() {
@@ -110,11 +119,15 @@ class PlainConnection {
   private idleSinceMs: number;
   private isFresh = true;
   private isReading = false;
+  /** The head of a PUT is there, and its body was waited for once: some clients send both apart. */
+  private lacksBody = false;
   /** Others have their turn. */
   private isYielding = false;
   /** Nothing is read from the socket. */
   private isHeld = false;
   private isOver = false;
+  /** The connection ends after the response. */
+  private isClosing = false;
   /** The client sends nothing more. */
   private hasEnded = false;
   private readonly heads = new HeadReader();
@@ -122,7 +135,7 @@ class PlainConnection {
 
   constructor(
     private readonly socket: Socket,
-    private readonly answer: AnswerPlain,
+    private readonly answers: { readonly answer: AnswerPlain; readonly takeUpload: TakeUpload | undefined },
     private readonly options: PlainOptions,
     private readonly leave: () => void,
   ) {
@@ -148,9 +161,11 @@ class PlainConnection {
     const { firstMs, idleMs, longestMs, onLate } = this.options;
     const ms = nowMs - this.idleSinceMs;
     if (this.current) {
+      if (this.current.isPending) this.idleSinceMs = nowMs - idleMs;
       // The request came before that, if only by a moment.
-      if (longestMs !== undefined && ms >= idleMs + longestMs) this.socket.destroy();
-    } else if (this.isFresh) {
+      else if (longestMs !== undefined && ms >= idleMs + longestMs) this.socket.destroy();
+    } else if (this.lacksBody) this.handOver(this.waiting!);
+    else if (this.isFresh) {
       if (ms < firstMs) return;
       this.detach();
       onLate(this.socket);
@@ -162,7 +177,9 @@ class PlainConnection {
   }
 
   closeIfIdle(): void {
-    if (!this.current && !this.isFresh && !this.isYielding) this.socket.destroy();
+    if (this.current) this.isClosing = true;
+    else if (this.lacksBody) this.handOver(this.waiting!);
+    else if (!this.isFresh && !this.isYielding) this.socket.destroy();
   }
 
   private readonly onData = (chunk: Buffer): void => {
@@ -211,10 +228,15 @@ class PlainConnection {
         this.yieldTurn(octets.subarray(at));
         return;
       }
-      const head = this.heads.read(octets, at);
-      const end = at + (head?.length ?? 0);
+      const request = this.heads.read(octets, at) ?? (this.answers.takeUpload && this.heads.readUpload(octets, at));
+      const end = at + (request?.length ?? 0);
       this.channel.hasMore = end < octets.length;
-      if (!head || !this.begin(head)) {
+      if (!request && this.heads.lacksBody && !this.lacksBody) {
+        this.lacksBody = true;
+        break;
+      }
+      this.lacksBody = false;
+      if (!request || !this.begin(request)) {
         this.handOver(octets.subarray(at));
         return;
       }
@@ -223,7 +245,7 @@ class PlainConnection {
     this.isReading = false;
     if (this.isOver) return;
     if (at < octets.length) this.wait(octets.subarray(at));
-    else if (this.hasEnded && !this.current) this.end();
+    if (this.hasEnded && !this.current) this.end();
   }
 
   private yieldTurn(octets: Buffer): void {
@@ -236,9 +258,10 @@ class PlainConnection {
     });
   }
 
-  private begin(head: PlainHead): boolean {
+  private begin(request: PlainHead | PlainUpload): boolean {
     this.isAnswered = false;
-    const response = this.answer(head, this.channel);
+    const { answer, takeUpload } = this.answers;
+    const response = request.method === 'PUT' ? takeUpload?.(request, this.channel) : answer(request, this.channel);
     if (!response) return false;
     if (!this.isAnswered) this.current = response;
     return true;
@@ -248,7 +271,7 @@ class PlainConnection {
   private next(isLast: boolean): void {
     this.current = undefined;
     this.isAnswered = true;
-    if (isLast) {
+    if (isLast || this.isClosing) {
       this.end();
       return;
     }
@@ -276,8 +299,10 @@ class PlainConnection {
 
   /** Nothing more is answered. */
   private end(): void {
+    const { socket, options } = this;
     this.detach();
-    this.socket.destroySoon();
+    if (this.lacksBody && options.onBrokenOff) options.onBrokenOff(socket);
+    else socket.destroySoon();
   }
 
   private handOver(octets: Buffer): void {

@@ -1,6 +1,7 @@
 /**
- * Reads the heads of plain requests: GET or HEAD over HTTP/1.1, without a body, complete in the octets received. It
- * accepts only what is certain (RFC 9112 §3 and §5); everything else belongs to the parser of Node, with all its rules. Pure.
+ * Reads plain requests: GET or HEAD over HTTP/1.1 without a body, and PUT with a small one of a known length, complete in the octets
+ * received. It accepts only what is certain (RFC 9112 §3, §5 and §6.3); everything else belongs to the parser of Node, with all its
+ * rules. Pure.
  */
 
 import { ASCII_VALUE_OCTETS, endOf, octetsOf, readFieldLines } from './field-lines.js';
@@ -18,20 +19,34 @@ export interface PlainHead {
   readonly length: number;
 }
 
+/** A PUT with its whole body. */
+export interface PlainUpload extends Omit<PlainHead, 'method'> {
+  readonly method: 'PUT';
+  /** Valid until more is read from the connection; `length` includes it. */
+  readonly body: Buffer;
+}
+
 /** Longer heads are seldom; the limits of Node's parser decide about them. */
 const MOST_OCTETS = 8192;
+/** Larger bodies take longer than Node's server does. */
+const MOST_BODY = 16_384;
+/** A length as it is usually sent. */
+const LENGTH = /^(?:0|[1-9][0-9]{0,4})$/;
 
 const END = Buffer.from('\r\n\r\n');
 const GET = Buffer.from('GET ');
 const HEAD = Buffer.from('HEAD ');
+const PUT = Buffer.from('PUT ');
 const VERSION = Buffer.from(' HTTP/1.1\r\n');
 const SLASH = 47;
 /** Octets of targets in origin form. A fragment is not part of them. */
 const TARGET_OCTETS = octetsOf(/[!"$-~]/);
 
-/** Fields that say where the request ends or what becomes of the connection. `Connection` is read here if it is plain. */
+/**
+ * Fields that say where the request ends or what becomes of the connection. `Connection` and `Content-Length` are read here if they are
+ * plain.
+ */
 const LEFT_TO_NODE: ReadonlySet<string> = new Set([
-  'content-length',
   'transfer-encoding',
   'upgrade',
   'expect',
@@ -41,12 +56,18 @@ const LEFT_TO_NODE: ReadonlySet<string> = new Set([
   'http2-settings',
 ]);
 
+/** What fields say about the end of the request and of the connection. */
+interface Framing {
+  readonly isLast: boolean;
+  /** Undefined: they do not say that there is a body. */
+  readonly bodyOctets: number | undefined;
+}
+
 /** The fields of a head, as sent and as parsed. */
-interface Fields {
+interface Fields extends Framing {
   /** Includes the empty line at the end. */
   readonly octets: Buffer;
   readonly rawHeaders: readonly string[];
-  readonly isLast: boolean;
   isRepeated: boolean;
 }
 
@@ -59,12 +80,45 @@ const MOST_KEPT_OCTETS = 2048;
  */
 export class HeadReader {
   private last: Fields | undefined;
+  /** Whether the last PUT that was not read lacks nothing but octets of its body. */
+  lacksBody = false;
 
   /** The request that begins at `from`; undefined if it is not plain or not complete. */
   read(octets: Buffer, from: number): PlainHead | undefined {
     const method = startsWith(octets, from, GET) ? 'GET' : startsWith(octets, from, HEAD) ? 'HEAD' : undefined;
-    if (method === undefined) return undefined;
-    const targetStart = from + method.length + 1;
+    const head = method && this.readHead(octets, from, method);
+    if (!head || head.fields.bodyOctets !== undefined) return undefined;
+    const { url, length, fields } = head;
+    const { rawHeaders, isLast } = fields;
+    return { method: method!, url, httpVersion: '1.1', rawHeaders, isLast, length };
+  }
+
+  /** The same for a PUT with a body. */
+  readUpload(octets: Buffer, from: number): PlainUpload | undefined {
+    this.lacksBody = false;
+    const head = startsWith(octets, from, PUT) ? this.readHead(octets, from, 'PUT') : undefined;
+    if (!head) return undefined;
+    const { url, fields } = head;
+    const { rawHeaders, isLast, bodyOctets } = fields;
+    if (bodyOctets === undefined || bodyOctets > MOST_BODY) return undefined;
+    const length = head.length + bodyOctets;
+    this.lacksBody = from + length > octets.length;
+    if (this.lacksBody) return undefined;
+    const body = octets.subarray(from + head.length, from + length);
+    return { method: 'PUT', url, httpVersion: '1.1', rawHeaders, isLast, length, body };
+  }
+
+  /** Releases the memory of the last fields. */
+  forget(): void {
+    this.last = undefined;
+  }
+
+  private readHead(
+    octets: Buffer,
+    from: number,
+    { length: ofMethod }: string,
+  ): { readonly url: string; readonly length: number; readonly fields: Fields } | undefined {
+    const targetStart = from + ofMethod + 1;
     const targetEnd = endOf(octets, targetStart, TARGET_OCTETS);
     if (octets[targetStart] !== SLASH || !startsWith(octets, targetEnd, VERSION)) return undefined;
     const start = targetEnd + VERSION.length;
@@ -72,14 +126,7 @@ export class HeadReader {
     if (!fields) return undefined;
     const length = start + fields.octets.length - from;
     if (length > MOST_OCTETS + END.length) return undefined;
-    const url = octets.toString('latin1', targetStart, targetEnd);
-    const { rawHeaders, isLast } = fields;
-    return { method, url, httpVersion: '1.1', rawHeaders, isLast, length };
-  }
-
-  /** Releases the memory of the last fields. */
-  forget(): void {
-    this.last = undefined;
+    return { url: octets.toString('latin1', targetStart, targetEnd), length, fields };
   }
 
   private readFields(octets: Buffer, start: number): Fields | undefined {
@@ -94,11 +141,11 @@ export class HeadReader {
     const end = octets.indexOf(END, start - 2);
     if (end < 0 || end - start > MOST_OCTETS) return undefined;
     const rawHeaders = readFieldLines(octets, start, end + 2, ASCII_VALUE_OCTETS);
-    const isLast = rawHeaders && readConnection(rawHeaders);
-    if (!rawHeaders || isLast === undefined) return undefined;
+    const framing = rawHeaders && readFraming(rawHeaders);
+    if (!rawHeaders || !framing) return undefined;
     const sent = octets.subarray(start, end + END.length);
     const isKept = sent.length <= MOST_KEPT_OCTETS;
-    const fields = { octets: isKept ? Buffer.from(sent) : sent, rawHeaders, isLast, isRepeated: false };
+    const fields = { octets: isKept ? Buffer.from(sent) : sent, rawHeaders, ...framing, isRepeated: false };
     this.last = isKept ? fields : undefined;
     return fields;
   }
@@ -117,18 +164,25 @@ function isNext(octets: Buffer, from: number, next: Buffer): boolean {
   return to <= octets.length && octets.compare(next, 0, next.length, from, to) === 0;
 }
 
-/** Whether the connection shall end; undefined if fields are not plain. */
-function readConnection(headers: readonly string[]): boolean | undefined {
+/** Undefined if fields are not plain. */
+function readFraming(headers: readonly string[]): Framing | undefined {
   let isLast = false;
+  let bodyOctets: number | undefined;
   for (let i = 0; i < headers.length; i += 2) {
     const name = headers[i]!;
+    const value = headers[i + 1]!;
     if (LEFT_TO_NODE.has(name)) return undefined;
-    if (name !== 'connection') continue;
-    const option = headers[i + 1]!.toLowerCase();
-    if (option !== 'close' && option !== 'keep-alive') return undefined;
-    isLast ||= option === 'close';
+    if (name === 'content-length') {
+      // Two lengths, even if they are the same, may be read in two ways (RFC 9112 §6.3).
+      if (bodyOctets !== undefined || !LENGTH.test(value)) return undefined;
+      bodyOctets = Number(value);
+    } else if (name === 'connection') {
+      const option = value.toLowerCase();
+      if (option !== 'close' && option !== 'keep-alive') return undefined;
+      isLast ||= option === 'close';
+    }
   }
-  return isLast;
+  return { isLast, bodyOctets };
 }
 
 /** Nothing is inherited by fields, and V8 knows their shapes. */
@@ -142,7 +196,9 @@ Reflect.deleteProperty(ByName.prototype, 'constructor');
 const named = new WeakMap<readonly string[], Record<string, string>>();
 
 /** The fields by name, as node:http gives them; undefined when one was sent more than once, or the host is not named. */
-export function fieldsByName({ rawHeaders }: PlainHead): Readonly<Record<string, string>> | undefined {
+export function fieldsByName({
+  rawHeaders,
+}: Pick<PlainHead, 'rawHeaders'>): Readonly<Record<string, string>> | undefined {
   if (!Object.isFrozen(rawHeaders)) return readByName(rawHeaders);
   const before = named.get(rawHeaders);
   if (before) return before;

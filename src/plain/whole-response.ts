@@ -17,10 +17,14 @@ export class WholeResponse implements Sending, LateWrite {
   /** `tellFault`: called with a bug that shows when the response is written late; the connection has ended then. */
   constructor(
     private readonly channel: Channel,
-    private readonly method: 'GET' | 'HEAD',
+    private readonly method: 'GET' | 'HEAD' | 'PUT',
     private readonly isLast: boolean,
     private readonly tellFault: (error: unknown) => void = () => {},
   ) {}
+
+  get isPending(): boolean {
+    return !this.isBegun;
+  }
 
   /** `lines`: its fields as they are sent, but for the date and what is said of the connection. `body` must stay as it is. */
   send(status: number, lines: string, body: Uint8Array | undefined): void {

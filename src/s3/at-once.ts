@@ -117,7 +117,8 @@ function grantFor(options: DoorOptions, verified: Verified, id: string): Grant |
   return grant;
 }
 
-function hasRules(store: Store, bucket: number): boolean {
+/** Whether a bucket has rules that add something to its answers. */
+export function hasRules(store: Store, bucket: number): boolean {
   return rulesOfBucket(store, bucket, 'cors') !== undefined || rulesOfBucket(store, bucket, 'lifecycle') !== undefined;
 }
 

@@ -1,5 +1,6 @@
 /** Bodies of requests, checked while they are read: digest, chunk signatures, checksum, length. */
 import { createHash } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { isLoopback, parsePeerAddress } from '../base/ip.js';
 import { lasting } from '../bucket/bodies/pieces.js';
@@ -36,7 +37,21 @@ const MOST_IGNORED = 64 * 1024;
 
 /** Throws for a payload that is signed in an unknown way, without a length, or not signed where it must be. */
 export function openBody(request: S3Request): CheckedBody {
-  const { headers, signed, raw, response, options, caller } = request;
+  const { raw, response } = request;
+  const begin = (): void => {
+    if (raw.headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
+  };
+  return checkBody(request, bodyOf(raw, begin));
+}
+
+/** A request with a body, however that was read. */
+export interface Sending extends Pick<S3Request, 'headers' | 'signed' | 'options' | 'caller'> {
+  readonly raw: Pick<IncomingMessage, 'headers' | 'socket'>;
+}
+
+/** The same for a body whose octets come from elsewhere. */
+export function checkBody(request: Sending, source: AsyncIterable<Uint8Array>): CheckedBody {
+  const { headers, signed, options, caller } = request;
   const { payload } = signed;
   const stream = STREAMS[payload];
   if (!stream && payload !== UNSIGNED_PAYLOAD && !DIGEST.test(payload)) {
@@ -50,10 +65,6 @@ export function openBody(request: S3Request): CheckedBody {
   if (stream?.hasTrailer && expected?.value !== undefined) throw new S3Error('MalformedTrailerError');
   let trailer: ReadonlyMap<string, string> = new Map();
   let checksum: Checksum | undefined;
-  const begin = (): void => {
-    if (raw.headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
-  };
-  const source = bodyOf(raw, begin);
   const onTrailer = (fields: ReadonlyMap<string, string>): void => {
     trailer = fields;
   };
@@ -81,7 +92,7 @@ export function openBody(request: S3Request): CheckedBody {
   return { size, octets: check(), checksum: () => checksum };
 }
 
-function sizeOf({ headers, raw }: S3Request, isStream: boolean): number {
+function sizeOf({ headers, raw }: Sending, isStream: boolean): number {
   if (isStream) {
     const decoded = fieldOf(headers, 'x-amz-decoded-content-length');
     if (decoded === undefined) throw new S3Error('MissingContentLength');
@@ -94,7 +105,7 @@ function sizeOf({ headers, raw }: S3Request, isStream: boolean): number {
 }
 
 /** Nobody between the client and this machine may change what is not signed, unless the setting allows it. */
-function requirePrivate({ options, raw }: S3Request): void {
+function requirePrivate({ options, raw }: Sending): void {
   if (options.acceptsUnsigned || raw.socket instanceof TLSSocket) return;
   const peer = raw.socket.remoteAddress ?? '';
   const address = parsePeerAddress(peer);

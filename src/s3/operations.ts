@@ -161,13 +161,21 @@ export function chooseOperation(method: string, target: Target, fieldsOf: () => 
 
 /** Checks that the caller may do it, and does it. */
 export async function perform(operation: Operation, request: S3Request): Promise<void> {
-  const { target, caller, headers } = request;
+  requireAllowed(operation, request);
+  const { bucket, key } = request.target;
+  await operation.run(request, bucket ?? '', key ?? '');
+}
+
+/** Throws unless the caller may do it, and for fields that ask for what is not implemented. */
+export function requireAllowed(
+  operation: Operation,
+  { target, caller, headers }: Pick<S3Request, 'target' | 'caller' | 'headers'>,
+): void {
   const { bucket, key } = target;
   caller.permitAction(operation.name);
   const place = key === undefined && operation.name.startsWith('List') ? { prefix: prefixOf(target) } : { key };
   if (bucket !== undefined) caller.permit(operation.area, operation.level, bucket, place);
   refuseUnknown(headers, caller.accountId);
-  await operation.run(request, bucket ?? '', key ?? '');
 }
 
 /** The beginning of the keys that a list is about. */

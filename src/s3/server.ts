@@ -11,6 +11,7 @@ import { cutStalledConnections, keepWhileAnswering } from '../base/connections/s
 import { endUnreadBodies } from '../base/connections/unread-bodies.js';
 import { answerSender, isSending } from '../bucket/refuse-sender.js';
 import { clientAddress } from '../http/forwarded.js';
+import { printFieldLines } from '../plain/field-lines.js';
 import { type AnswerFirst, answerPlainFirst } from '../plain/in-front.js';
 import { answerAtOnce } from './at-once.js';
 import { addCorsFields, answerPreflight, rulesOfTarget } from './bucket-cors.js';
@@ -18,6 +19,7 @@ import { admitCaller } from './caller.js';
 import { S3Error, s3ErrorOf } from './errors.js';
 import { perform } from './operations.js';
 import type { DoorOptions } from './request.js';
+import { storeAtOnce } from './store-at-once.js';
 import { readTarget } from './target.js';
 import { createVerification, type Verify } from './verification.js';
 import { errorDocument } from './xml.js';
@@ -37,6 +39,8 @@ export interface S3Server {
 
 const MOST_CONNECTIONS = 2048;
 const LONGEST_LOGGED = 256;
+const SERVER = 'Zoneplane';
+const NOTHING = Buffer.alloc(0);
 /** In milliseconds: a connection on which nothing moves, a whole request, its headers. */
 const LIMITS = {
   connectionTimeout: 30_000,
@@ -106,6 +110,29 @@ function answerPlain(options: DoorOptions, verify: Verify, server: Parameters<An
       );
       return true;
     },
+    store(upload, response, socket) {
+      const id = base.random.uuid();
+      const beganMs = clock.nowMs();
+      const { method, url } = upload;
+      return storeAtOnce(options, verify, { upload, id }, socket)?.then(({ headers, fields, error }) => {
+        const answer = fields
+          ? { status: 200, headers: fields, body: NOTHING }
+          : refusalOf(options, error, { id, url });
+        const { status, body } = answer;
+        const lines = {
+          ...answer.headers,
+          'x-amz-request-id': id,
+          server: SERVER,
+          'content-length': String(body.length),
+        };
+        response.send(status, printFieldLines(Object.entries(lines).flat()), body);
+        const received = Number(headers['content-length']);
+        const ms = clock.nowMs() - beganMs;
+        const peer = socket.remoteAddress ?? '';
+        const entry = { id, method, url, status, received, sent: body.length, ms, peer, headers };
+        response.whenOver((isWhole) => report(options, { ...entry, isWhole }));
+      });
+    },
     onFault: (error) => log.error({ err: error }, 'a plain request failed unexpectedly'),
   });
 }
@@ -116,17 +143,15 @@ async function answerRequest(
   raw: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const { log, clock, base } = options;
+  const { clock, base } = options;
   const [id, beganMs] = [base.random.uuid(), clock.nowMs()];
   response.setHeader('x-amz-request-id', id);
-  response.setHeader('server', 'Zoneplane');
+  response.setHeader('server', SERVER);
   response.once('close', () => report(options, entryOf(raw, response, { id, ms: clock.nowMs() - beganMs })));
   try {
     await serve(options, verify, raw, response, id);
   } catch (error) {
-    const refused = s3ErrorOf(error);
-    if (!refused) log.error({ err: error, request: id }, 'a request to the S3 API failed unexpectedly');
-    refuse(options, raw, response, { error: refused ?? new S3Error('InternalError'), id });
+    refuse(options, raw, response, { error, id });
   }
 }
 
@@ -158,26 +183,47 @@ async function serve(
 }
 
 function refuse(
-  { clock }: DoorOptions,
+  options: DoorOptions,
   raw: IncomingMessage,
   response: ServerResponse,
-  { error, id }: { readonly error: S3Error; readonly id: string },
+  { error, id }: { readonly error: unknown; readonly id: string },
 ): void {
+  const { status, headers, body } = refusalOf(options, error, { id, url: raw.url!, hasBody: raw.method !== 'HEAD' });
   if (response.headersSent) {
     response.destroy();
     return;
   }
-  const resource = raw.url!.split('?', 1)[0]!;
-  const hasBody = raw.method !== 'HEAD';
-  const body = hasBody ? errorDocument(error.code, error.message, resource, id) : Buffer.alloc(0);
-  const headers = { ...error.headers, ...(hasBody && { 'content-type': 'application/xml' }) };
   if (isSending(raw)) {
-    answerSender(raw, response, { status: error.status, headers, body }, clock);
+    answerSender(raw, response, { status, headers, body }, options.clock);
     return;
   }
-  response.writeHead(error.status, { ...headers, 'content-length': body.length });
+  response.writeHead(status, { ...headers, 'content-length': body.length });
   response.end(body);
   raw.resume();
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Buffer;
+}
+
+/** The answer to a request that failed. A bug is logged. */
+function refusalOf(
+  { log }: DoorOptions,
+  thrown: unknown,
+  { id, url, hasBody = true }: { readonly id: string; readonly url: string; readonly hasBody?: boolean },
+): Refusal {
+  const known = s3ErrorOf(thrown);
+  if (!known) log.error({ err: thrown, request: id }, 'a request to the S3 API failed unexpectedly');
+  const error = known ?? new S3Error('InternalError');
+  const resource = url.split('?', 1)[0]!;
+  const body = hasBody ? errorDocument(error.code, error.message, resource, id) : NOTHING;
+  return {
+    status: error.status,
+    headers: { ...error.headers, ...(hasBody && { 'content-type': 'application/xml' }) },
+    body,
+  };
 }
 
 /** Answers a request with malformed HTTP. */

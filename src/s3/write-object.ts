@@ -5,7 +5,7 @@ import { objectFailure } from '../bucket/errors.js';
 import { isObjectKey, type ObjectItem, type OpenObject } from '../bucket/object-store.js';
 import { judgeRead, judgeWrite } from '../http/conditions.js';
 import type { BucketRow } from '../store/objects/buckets.js';
-import { openBody, readDocument, readNothing } from './body.js';
+import { type CheckedBody, openBody, readDocument, readNothing } from './body.js';
 import { noteExpiry } from './bucket-lifecycle.js';
 import { requireBucketNamed } from './caller.js';
 import { checksumFields, checksumText, readContentMd5 } from './checksums.js';
@@ -28,12 +28,29 @@ export function conditionsOf(headers: Fields, prefix = ''): Record<string, strin
 }
 
 export async function putObject(request: S3Request, name: string, key: string): Promise<void> {
-  const { options, headers, caller } = request;
-  const body = openBody(request);
+  const { bucket, item, fields } = await storeBody(request, openBody(request), name, key);
+  noteExpiry(request, bucket, item);
+  sendEmpty(request, 200, fields);
+}
+
+/** What a request asks to be stored, however its body was read. */
+export type Upload = Pick<S3Request, 'options' | 'headers' | 'caller'>;
+
+export interface Stored {
+  /** Store number. */
+  readonly bucket: number;
+  readonly item: ObjectItem;
+  /** Fields of the answer. */
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+/** Stores a body as an object. */
+export async function storeBody(upload: Upload, body: CheckedBody, name: string, key: string): Promise<Stored> {
+  const { options, headers, caller } = upload;
   if (body.size > options.limit) throw new S3Error('EntityTooLarge');
   const md5 = readContentMd5(headers);
-  const bucket = await bucketForUpload(request, name);
-  const stored = await options.objects.put(bucket.seq, key, body.octets, {
+  const { seq: bucket } = await bucketForUpload(upload, name);
+  const item = await options.objects.put(bucket, key, body.octets, {
     httpMetadata: readHttpMetadata(headers),
     customMetadata: readCustomMetadata(headers),
     storageClass: readStorageClass(headers),
@@ -45,8 +62,7 @@ export async function putObject(request: S3Request, name: string, key: string): 
     checksum: () => checksumText(body.checksum()),
   });
   const kept = checksumFields(checksumText(body.checksum()));
-  noteExpiry(request, bucket.seq, stored);
-  sendEmpty(request, 200, { etag: `"${stored.etag}"`, ...kept, ...encryptionFields(headers) });
+  return { bucket, item, fields: { etag: `"${item.etag}"`, ...kept, ...encryptionFields(headers) } };
 }
 
 /** All that is stored is written to a disk of the operator: whoever asks for it is told so. */
@@ -56,7 +72,7 @@ export function encryptionFields(headers: Fields): Record<string, string> {
 }
 
 /** `cf-create-bucket-if-missing: true` makes the bucket. */
-export async function bucketForUpload({ caller, headers }: S3Request, name: string): Promise<BucketRow> {
+export async function bucketForUpload({ caller, headers }: Upload, name: string): Promise<BucketRow> {
   try {
     return requireBucketNamed(caller, name);
   } catch (error) {

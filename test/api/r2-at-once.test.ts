@@ -1,4 +1,5 @@
-/** Small objects that v4 answers at once: the same answers as from the framework, and the same checks at every request. */
+/** Small objects that v4 answers and stores at once: as the framework does, and with the same checks at every request. */
+import { createHash } from 'node:crypto';
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
@@ -118,6 +119,88 @@ t.test('the same answers as from the framework', async (t) => {
     t.equal(first.atOnce, false, target);
     t.strictSame(comparable(first), comparable(await get(target, { ...credential, 'content-length': '0' })), target);
   }
+});
+
+t.test('a small PUT is stored as by the framework, refused as there, and counted once', async (t) => {
+  const { get, path, token, account, call } = await world;
+  const own = await token();
+  const md5 = (text: string): string => createHash('md5').update(text).digest('base64');
+  // Node's server reads a request with this field.
+  const slowly = { 'keep-alive': 'x' };
+  const asked: readonly [more: Record<string, string>, status: number, atOnce: boolean][] = [
+    [{}, 200, true],
+    [
+      { 'content-type': 'text/css', 'cache-control': 'max-age=5', 'cf-r2-storage-class': 'InfrequentAccess' },
+      200,
+      true,
+    ],
+    [{ 'content-md5': md5('hello') }, 200, true],
+    [{ 'content-md5': md5('other') }, 400, true],
+    [{ 'content-md5': 'x' }, 400, true],
+    [{ 'x-checksum-sha256': createHash('sha256').update('hello').digest('hex') }, 200, true],
+    [{ 'x-checksum-sha256': 'f'.repeat(64) }, 400, true],
+    [{ 'if-none-match': '*' }, 412, true],
+    [{ 'if-match': '"other"' }, 412, true],
+    [{ 'content-disposition': 'x'.repeat(7000), expires: 'z'.repeat(1300) }, 400, false],
+    [{ 'cf-r2-storage-class': 'Glacier' }, 400, false],
+    [{ 'cf-r2-jurisdiction': 'eu' }, 404, false],
+    [{ authorization: `Bearer ${'x'.repeat(40)}` }, 403, false],
+  ];
+  const anew = ({ text, ...rest }: ReturnType<typeof comparable>) => ({
+    ...rest,
+    text: text.replace(/"(uploaded|version)":"[^"]*"/g, '"$1":""'),
+  });
+  await get(path('k'), own, 'PUT', false, 'first');
+  for (const [more, status, atOnce] of asked) {
+    const what = JSON.stringify(more).slice(0, 80);
+    const first = await get(path('k'), { ...own, ...more }, 'PUT', false, 'hello');
+    const stored = await get(path('k'), own);
+    const other = await get(path('k'), { ...own, ...more, ...slowly }, 'PUT', false, 'hello');
+    t.strictSame(anew(comparable(first)), anew(comparable(other)), what);
+    t.strictSame([first.status, first.atOnce, other.atOnce], [status, atOnce, false], what);
+    const { 'last-modified': _, ...headers } = stored.headers;
+    t.match(comparable(await get(path('k'), own)).headers, comparable({ ...stored, headers }).headers, what);
+    t.equal(stored.text, status === 200 ? 'hello' : stored.text);
+  }
+  for (const target of [
+    path('k').replace('pictures', 'others'),
+    path('k').replace(account, '0'.repeat(32)),
+    path('%FF'),
+  ]) {
+    const first = await get(target, own, 'PUT', false, 'hello');
+    t.equal(first.atOnce, false, target);
+    t.strictSame(
+      comparable(first),
+      comparable(await get(target, { ...own, ...slowly }, 'PUT', false, 'hello')),
+      target,
+    );
+  }
+  const groups = (await call('GET', '/user/tokens/permission_groups')).json.result as { id: string; name: string }[];
+  const resources = { [`com.cloudflare.edge.r2.bucket.${account}_default_pictures`]: '*' };
+  const credential = async (level: string): Promise<{ authorization: string }> => {
+    const { id } = groups.find(({ name }) => name === `Workers R2 Storage Bucket Item ${level}`)!;
+    const policies = [{ effect: 'allow', permission_groups: [{ id }], resources }];
+    const { json } = await call('POST', '/user/tokens', { name: level, policies });
+    return { authorization: `Bearer ${json.result.value}` };
+  };
+  const [writer, reader] = [await credential('Write'), await credential('Read')];
+  // Its use is noted.
+  await get(path('k'), writer);
+  const remaining: unknown[] = [];
+  for (const headers of [{}, { 'if-none-match': '*' }, { 'content-md5': md5('other') }, slowly]) {
+    const answer = await get(path('k'), { ...writer, ...headers }, 'PUT', false, 'hello');
+    remaining.push([answer.status, answer.headers['x-ratelimit-remaining']]);
+  }
+  t.strictSame(remaining, [
+    [200, String(LIMIT - 2)],
+    [412, String(LIMIT - 3)],
+    [400, String(LIMIT - 4)],
+    [200, String(LIMIT - 5)],
+  ]);
+  t.match(await get(path('k'), reader, 'PUT', false, 'hello'), { status: 403, atOnce: false });
+  for (let left = LIMIT - 5; left > 0; left--) await get(path('k'), writer, 'PUT', false, 'hello');
+  t.match(await get(path('k'), writer, 'PUT', false, 'too many'), { status: 429, atOnce: false });
+  t.equal((await get(path('k'), own)).text, 'hello');
 });
 
 t.test('the same keys as from the framework', async (t) => {

@@ -590,7 +590,9 @@ t.test('the write of an upload asks what its token may do then', async (t) => {
     const own = await token(input);
     // Its use is noted.
     await call('GET', `${buckets}/things/objects/none`, undefined, { headers: own });
-    const headers = { ...own, 'content-length': 4 };
+    // A smaller one is judged when it is there as a whole.
+    const rest = 'x'.repeat(20_000);
+    const headers = { ...own, 'content-length': 2 + rest.length };
     const begun = once(app.server, 'request');
     const path = `/client/v4${buckets}/things/objects/${key}`;
     const sent = httpRequest({ host: '127.0.0.1', port, method: 'PUT', path, headers });
@@ -599,7 +601,7 @@ t.test('the write of an upload asks what its token may do then', async (t) => {
     const [received] = (await begun) as [IncomingMessage];
     await until(() => received.listenerCount('data') > 0, 'the body to be read');
     await during();
-    sent.end('in');
+    sent.end(rest);
     const [response] = (await answered) as [IncomingMessage];
     response.resume();
     return response.statusCode!;

@@ -5,8 +5,10 @@ import { findChoice } from '../../bucket/bucket-name.js';
 import { JURISDICTIONS, type Jurisdiction, STORAGE_CLASSES, type StorageClass } from '../../store/objects/buckets.js';
 import { failure } from '../errors.js';
 
+type WithHeaders = Pick<FastifyRequest, 'headers'>;
+
 /** The first value of a header; undefined for a missing or an empty one. */
-function headerText(request: FastifyRequest, name: string): string | undefined {
+function headerText(request: WithHeaders, name: string): string | undefined {
   const value = request.headers[name];
   return (Array.isArray(value) ? value[0] : value) || undefined;
 }
@@ -19,7 +21,7 @@ export function jurisdictionOf(request: FastifyRequest): Jurisdiction {
 const STORAGE_CLASS = 'cf-r2-storage-class';
 
 /** Throws 400 for an unknown one. */
-export function storageClassOf(request: FastifyRequest): StorageClass | undefined {
+export function storageClassOf(request: WithHeaders): StorageClass | undefined {
   return headerChoice(request, STORAGE_CLASS, STORAGE_CLASSES);
 }
 
@@ -31,7 +33,7 @@ export function requireStorageClass(request: FastifyRequest): StorageClass {
 }
 
 function headerChoice<Choice extends string>(
-  request: FastifyRequest,
+  request: WithHeaders,
   name: string,
   choices: readonly Choice[],
 ): Choice | undefined {

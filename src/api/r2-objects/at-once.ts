@@ -12,6 +12,7 @@ import { isObjectKey, type ObjectStore } from '../../bucket/object-store.js';
 import { createSmallAnswers } from '../../bucket/small/answer-small.js';
 import { type Authentication, authenticateAtOnce, findCredential } from '../../control/access/authentication.js';
 import { hashSecret } from '../../control/access/keys.js';
+import { requireWriter } from '../../control/guard/access.js';
 import type { ContextBase } from '../../control/kernel/context.js';
 import { printFieldLines } from '../../plain/field-lines.js';
 import type { AnswerAtOnce } from '../../plain/in-front.js';
@@ -19,7 +20,7 @@ import { fieldsByName } from '../../plain/request-head.js';
 import { readCredential } from '../auth.js';
 import { clientAddressFinder } from '../client-address.js';
 import { PREFIX, SECURITY_FIELDS } from '../connection.js';
-import { permit } from '../permission.js';
+import { type Asking, permit } from '../permission.js';
 import type { CountRequest } from '../rate-limit.js';
 import { type Caller, requestIdOf } from '../request.js';
 import { noteAnswer, type RequestMetrics } from '../request-metrics.js';
@@ -27,7 +28,7 @@ import { noteAnswer, type RequestMetrics } from '../request-metrics.js';
 /** Permissions for the bodies of objects. */
 export const OBJECT_AREA = { area: 'objects' } as const;
 
-interface Place {
+export interface Place {
   readonly account: string;
   readonly bucket: string;
   readonly key: string;
@@ -40,6 +41,11 @@ const TARGET = new RegExp(
 /** A field that names another bucket, or a value that is refused. */
 const JURISDICTION = 'cf-r2-jurisdiction';
 
+/** Where a plain request leads; undefined for one that is left to the framework. */
+export function placeOfRequest(url: string, fields: Fields): Place | undefined {
+  return fields[JURISDICTION] === undefined ? placeOf(url) : undefined;
+}
+
 export interface ObjectAnswerOptions {
   readonly base: ContextBase;
   readonly objects: ObjectStore;
@@ -50,7 +56,7 @@ export interface ObjectAnswerOptions {
   readonly requestMetrics: RequestMetrics;
 }
 
-type Fields = Readonly<Record<string, string>>;
+export type Fields = Readonly<Record<string, string>>;
 
 export function createObjectAnswers(options: ObjectAnswerOptions): AnswerAtOnce {
   const { base, objects, trustedProxies, copy, count, requestMetrics } = options;
@@ -58,12 +64,12 @@ export function createObjectAnswers(options: ObjectAnswerOptions): AnswerAtOnce 
   const answerSmall = createSmallAnswers((item) => ({ ...ALWAYS, ...objectHeaders(item) }), ALWAYS);
   return (head, response, socket) => {
     const fields = copy === undefined ? fieldsByName(head) : undefined;
-    const place = fields && placeOf(head.url);
-    if (!place || fields[JURISDICTION] !== undefined) return false;
+    const place = fields && placeOfRequest(head.url, fields);
+    if (!place) return false;
     const beganMs = steadyMs(base.clock);
     const address = addressOf.call({ socket, headers: fields });
     const found = authenticate(base, fields, address);
-    const grant = found && grantOf(base, found, place);
+    const grant = found && grantOf(base, found, place, 'GET');
     const object = grant && objects.findSmall(grant.bucket, place.key);
     if (!object) return false;
     const requestId = requestIdOf(base);
@@ -89,7 +95,7 @@ export function createObjectAnswers(options: ObjectAnswerOptions): AnswerAtOnce 
 }
 
 /** Fields of every answer; an object may have other values. */
-const ALWAYS = { ...SECURITY_FIELDS, 'cache-control': 'no-store' };
+export const ALWAYS = { ...SECURITY_FIELDS, 'cache-control': 'no-store' };
 
 function placeOf(url: string): Place | undefined {
   const [, account, bucket, escaped] = TARGET.exec(url) ?? [];
@@ -103,7 +109,7 @@ function placeOf(url: string): Place | undefined {
 const hashes = new WeakMap<Fields, { readonly hash: Uint8Array; readonly name: string }>();
 
 /** What a token may do; undefined for other credentials, for one that is refused, and when its use is to be noted first. */
-function authenticate(base: ContextBase, fields: Fields, address: string): Authentication | undefined {
+export function authenticate(base: ContextBase, fields: Fields, address: string): Authentication | undefined {
   let known = hashes.get(fields);
   if (!known) {
     const credential = readCredential(fields);
@@ -116,7 +122,7 @@ function authenticate(base: ContextBase, fields: Fields, address: string): Authe
   return row && authenticateAtOnce(base, row, address);
 }
 
-interface Grant {
+export interface Grant {
   readonly caller: Caller;
   /** Store number. */
   readonly bucket: number;
@@ -129,23 +135,34 @@ const MOST_GRANTS = 100;
 const grants = new WeakMap<Authentication, Map<string, Grant>>();
 
 /** Undefined for a credential that is refused; throws for what is not allowed. */
-function grantOf(base: ContextBase, found: Authentication, { account, bucket }: Place): Grant | undefined {
+export function grantOf(
+  base: ContextBase,
+  found: Authentication,
+  place: Place,
+  method: 'GET' | 'PUT',
+): Grant | undefined {
   if (!found.ok) return undefined;
   let known = grants.get(found);
   if (!known) grants.set(found, (known = new Map()));
-  const name = `${account}/${bucket}`;
+  const { account, bucket } = place;
+  const name = `${method} ${account}/${bucket}`;
   const before = known.get(name);
   if (before) return before;
   const { actor, key, hash: keyHash } = found;
-  const asked = {
-    method: 'GET',
-    headers: {},
-    params: { account_id: account, bucket_name: bucket },
-    routeOptions: { config: OBJECT_AREA },
-  };
-  const caller = permit(base, asked, { actor, key, keyHash, scheme: 'token' });
+  const caller = permit(base, askedFor(place, method), { actor, key, keyHash, scheme: 'token' });
+  if (method === 'PUT') requireWriter(caller.actor);
   const { seq } = requireBucket({ store: base.store, actor: caller.actor }, account, bucket, 'default');
   const grant = { caller, bucket: seq };
   if (known.size < MOST_GRANTS) known.set(name, grant);
   return grant;
+}
+
+/** What of a request decides who may make it. */
+export function askedFor({ account, bucket }: Place, method: 'GET' | 'PUT'): Asking {
+  return {
+    method,
+    headers: {},
+    params: { account_id: account, bucket_name: bucket },
+    routeOptions: { config: OBJECT_AREA },
+  };
 }

@@ -23,12 +23,10 @@ import { OBJECT_AREA } from './at-once.js';
 import { objectKeyOf } from './key.js';
 import { OBJECTS } from './list-routes.js';
 import { type ObjectRouteOptions, stillCurrent } from './routes.js';
-import { objectParams, onlyKey, readHeaders, uploaded, uploadHeaders } from './schema.js';
+import { objectParams, onlyKey, readHeaders, UPLOAD_LIMIT_BYTES, uploaded, uploadHeaders } from './schema.js';
 import { uploadedView } from './view.js';
 
 const ONE = `${OBJECTS}/*`;
-/** The largest object over this route in octets (v4: §1.1; wrangler's own limit). */
-const UPLOAD_LIMIT_BYTES = 300 * 1024 * 1024;
 /** The rest of a refused body is read up to this many octets, so that the client can read the refusal. */
 const MOST_DISCARDED = 8 << 20;
 

@@ -3,6 +3,9 @@ import { z } from 'zod';
 import { bucketParams, jurisdictionHeader, storageClass } from '../r2-buckets/schema.js';
 import { answers, message, time } from '../schema.js';
 
+/** The largest object that is uploaded, in octets (v4: §1.1; wrangler's own limit). */
+export const UPLOAD_LIMIT_BYTES = 300 * 1024 * 1024;
+
 /** The key itself is read from the original target (key.ts). */
 export const objectParams = bucketParams.extend({ '*': z.string().describe('Key of the object') });
 
