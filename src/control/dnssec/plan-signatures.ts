@@ -15,7 +15,7 @@ import { openSnapshot } from '../../store/handle/snapshot.js';
 import { placeOfSet } from '../../store/records/places.js';
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from '../kernel/context.js';
-import type { SignedEdits } from '../kernel/participant.js';
+import type { MadeForEdits, SignedEdits } from '../kernel/participant.js';
 import type { OwnerAfter, PlannedSignatures, SigningScope } from '../kernel/touched-zone.js';
 import type { MadeSignatures } from '../kernel/zone-keys.js';
 import { partOf } from './sign-ahead.js';
@@ -40,23 +40,38 @@ export async function signEdits(
   reader: Store,
   known: MadeSignatures | undefined,
 ): Promise<SignedEdits | undefined> {
-  const { clock, settings } = ctx;
   const signed = await signOwners(ctx, row, () => owners, {}, reader, known);
   if (!signed) return undefined;
+  const { signing, isWhole } = signed;
+  const basis = isWhole ? basisOfRows(servingZone(reader, row, ctx.settings), signing) : undefined;
+  const made = basis
+    ? planStoring(ctx, row, signed, basis)
+    : signed.made.then((signatures) => ({ signatures, change: undefined }));
+  made.catch(thrownWhereUsed);
+  return { isKnown: basis !== undefined, made };
+}
+
+/** What is left to be done when the threads are ready. */
+async function planStoring(
+  { store, clock, settings }: Context,
+  row: ZoneRow,
+  { signing, change, rows, made }: SignedOwners,
+  basis: unknown,
+): Promise<MadeForEdits> {
+  const signatures = await made;
   await nextSlice();
-  const { signing, change, rows, made, isWhole } = signed;
-  const basis = isWhole ? basisOfRows(servingZone(reader, row, settings), signing) : undefined;
-  if (!basis) return { signatures: made, change: undefined };
   change.store();
   await nextSlice();
-  await inSlices(clock, rows.makeOctets());
+  await inSlices(clock, rows.pack());
   const planned: PlannedSignatures = {
-    fits: (now) => isDeepStrictEqual(basisOfRows(servingZone(ctx.store, now, settings), signing), basis),
-    storeIn: (store) => rows.storeIn(rowsOfZone(store, row.seq)),
+    fits: (now) => isDeepStrictEqual(basisOfRows(servingZone(store, now, settings), signing), basis),
+    storeIn: (own) => rows.storeIn(rowsOfZone(own, row.seq)),
     done: signing.done,
   };
-  return { signatures: made, change: { difference: change.difference, planned } };
+  return { signatures, change: { difference: change.difference, planned } };
 }
+
+function thrownWhereUsed(): void {}
 
 /**
  * What planned rows were made from, besides records and rows that do not change without a serial; undefined where a write has to
@@ -82,7 +97,7 @@ export async function signAgain(ctx: Context, row: ZoneRow, scope: SigningScope)
         yield { touched: { ownerKey, before: [], edited: true }, standing };
       }
     };
-    return (await signOwners(ctx, row, readAll, also, store, undefined))?.made;
+    return await (await signOwners(ctx, row, readAll, also, store, undefined))?.made;
   } finally {
     close();
   }
@@ -93,12 +108,12 @@ interface SignedOwners {
   readonly change: SignedChange;
   /** Where the change stores its owners. */
   readonly rows: PlannedRows;
-  readonly made: MadeSignatures;
+  readonly made: Promise<MadeSignatures>;
   /** Whether the change has all that the write will change. */
   readonly isWhole: boolean;
 }
 
-/** `ownersOf`: the touched owners of the zone, as it will be served. */
+/** `ownersOf`: the touched owners of the zone, as it will be served. Resolves when they were read, and threads sign them. */
 async function signOwners(
   ctx: Context,
   row: ZoneRow,
@@ -120,7 +135,8 @@ async function signOwners(
   const options = { also, hashes: also.length > 0 ? allHashes(own) : hashes, ...signedUpTo(row, own) };
   const change = await inSlices(clock, signInSteps(own, ownersOf(own.zone), before, options));
   await nextSlice();
-  const made = await signatures.fill(zoneKeys.threads);
+  const made = signatures.fill(zoneKeys.threads);
+  made.catch(thrownWhereUsed);
   return { signing: own, change, rows, made, isWhole: denials.length === 0 };
 }
 

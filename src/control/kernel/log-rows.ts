@@ -1,6 +1,6 @@
 /** The log rows of a write: the change log for followers, the journal for undoing. */
 import { isAnswered, signatureState } from '../../serving/zone-state.js';
-import { appendChange, type ChangedRR, type ChangeKind, type SoaRR } from '../../store/log/changes.js';
+import { appendChange, type ChangeKind, type NewChange, type SoaRR } from '../../store/log/changes.js';
 import { appendEdit, type EditEvent, type EditKind, finishEdit } from '../../store/log/edits.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import type { Context } from './context.js';
@@ -19,8 +19,7 @@ interface LoggedChange extends Serials {
   readonly soaFrom?: SoaRR;
   readonly soaTo?: SoaRR;
   readonly complete: boolean;
-  /** Removed records first, without SOAs. */
-  readonly rrs: readonly ChangedRR[];
+  readonly rrs: NewChange['rrs'];
 }
 
 /** Returns the number of the change. `now`: microseconds since 1970, here and below. */

@@ -37,10 +37,16 @@ export interface ZoneEdits extends RecordEdits {
   noteZone(seq: number, kind: 'zone-replaced'): void;
 }
 
-/** Signatures that were made for edits before their write. */
+/** Signatures that threads are making for edits before their write. */
 export interface SignedEdits {
+  /** Whether it is known what changes for resolvers; otherwise the write has to find that out. */
+  readonly isKnown: boolean;
+  readonly made: Promise<MadeForEdits>;
+}
+
+export interface MadeForEdits {
   readonly signatures: MadeSignatures;
-  /** What changes for resolvers, and what the write stores for it; undefined when it has to find that out itself. */
+  /** What changes for resolvers, and what the write stores for it; undefined when it is not known. */
   readonly change: { readonly difference: Difference; readonly planned: PlannedSignatures } | undefined;
 }
 
@@ -73,7 +79,7 @@ export interface Participant<Context> {
     reader: Store,
   ): Promise<StagedSignatures | undefined>;
   /**
-   * Makes the signatures that edits will need; undefined when they need none. `row`: as the zone will be; `owners`: all edited
+   * Lets threads make the signatures that edits will need, when all is read for them; undefined when they need none. `row`: as the zone will be; `owners`: all edited
    * ones; `reader`: a handle that shows nothing that is written meanwhile; `known`: what was made for an earlier attempt.
    */
   sign?(

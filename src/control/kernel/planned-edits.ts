@@ -15,10 +15,12 @@ import type { Context } from './context.js';
 import { requireEditable } from './editable.js';
 import type { EventEntry } from './event.js';
 import { createOwnerTallies } from './owner-tally.js';
+import { packDifference } from './packed-difference.js';
 import { commitPrepared, OUTDATED, type Prepared } from './prepared.js';
 import type { RecordChange, RecordEdits } from './record-edits.js';
-import { mayReplace, planSignedEdits, planUnsignedEdits, signPlannedEdits } from './replacement.js';
+import { mayReplace, planSignedEdits, planUnsignedEdits, type SignedPlan, signPlannedEdits } from './replacement.js';
 import { giveUpEdits, prepareEdits, type ReadyEdits, tellStaged } from './staged-edits.js';
+import type { Replacement } from './touched-zone.js';
 import type { MadeSignatures } from './zone-keys.js';
 
 /** Edits of up to this many records are made in the write itself: each takes up to 0.3 ms there, and others wait. */
@@ -158,16 +160,44 @@ async function planEdits<Value, Result>(
   const found =
     (await planUnsignedEdits(ctx, zone, changes)) ??
     (await planSignedEdits(ctx, zone, changes, outdated?.replacement?.signatures));
-  const signed = found ? undefined : await signPlannedEdits(ctx, zone, changes, outdated?.signatures);
-  const replacement = found ?? signed?.replacement;
+  const signing = found ? undefined : await signPlannedEdits(ctx, zone, changes, outdated?.signatures);
   await nextSlice();
-  const ready = await prepareEdits(ctx, zone, { changes, entries }, replacement !== undefined);
+  // Threads sign meanwhile.
+  const preparing = prepareEdits(ctx, zone, { changes, entries }, found !== undefined || signing?.isKnown === true);
+  const { ready, signed } = await bothOf(ctx, preparing, signing?.made);
+  const replacement = await withPacked(ctx, found ?? signed?.replacement, ready);
   return {
     ...{ zone, value, entries: [], ready, replacement, signatures: signed?.signatures },
     giveUp: () => giveUpEdits(ctx, ready),
     ...(ready.staged && ready.staged.parts > 0 && { complete: () => tellStaged(ctx) }),
   };
 }
+
+async function bothOf(
+  ctx: Context,
+  preparing: Promise<ReadyEdits>,
+  signing: Promise<SignedPlan> | undefined,
+): Promise<{ readonly ready: ReadyEdits; readonly signed: SignedPlan | undefined }> {
+  const [prepared, signed] = await Promise.allSettled([preparing, signing]);
+  if (prepared.status === 'rejected') throw prepared.reason;
+  if (signed.status === 'fulfilled') return { ready: prepared.value, signed: signed.value };
+  await giveUpEdits(ctx, prepared.value);
+  throw signed.reason;
+}
+
+/** With what the log takes of it. */
+async function withPacked(
+  { clock }: Context,
+  replacement: Replacement | undefined,
+  { owners }: ReadyEdits,
+): Promise<Replacement | undefined> {
+  if (!replacement?.difference) return replacement;
+  const { difference, unsure } = replacement;
+  const except = [APEX, ...unsure, ...owners.map(({ ownerKey }) => ownerKey)];
+  return { ...replacement, packed: await inSlices(clock, packDifference(difference, except)) };
+}
+
+const APEX = new Uint8Array(0);
 
 /** Making fewer edits takes some milliseconds, and the handle of a write in steps takes a few. */
 const MOST_AT_ONCE = 500;
@@ -205,7 +235,8 @@ export async function signPlanned(
   if (signatureState(zone) === 'none' || size <= FEW_EDITS) return undefined;
   const plan = openPlan(ctx, zone);
   await inSlices(ctx.clock, work(plan, zone));
-  return (await signPlannedEdits(ctx, zone, plan.changes(), known))?.signatures;
+  const signing = await signPlannedEdits(ctx, zone, plan.changes(), known);
+  return (await signing?.made)?.signatures;
 }
 
 function isSameState(a: ZoneRow, b: ZoneRow): boolean {

@@ -133,34 +133,42 @@ export async function planSignedEdits(
   }
 }
 
-/** What was made before the write for edits of a signed zone. */
-interface SignedPlan {
+/** What threads are making for edits of a signed zone before their write. */
+interface SigningPlan {
+  /** Whether the replacement will be known. */
+  readonly isKnown: boolean;
+  readonly made: Promise<SignedPlan>;
+}
+
+export interface SignedPlan {
   readonly signatures: MadeSignatures;
   /** Undefined when the write finds out itself what changes. */
   readonly replacement: Replacement | undefined;
 }
 
 /**
- * Makes the signatures that edits of a zone will need, for which they are too few to be staged. Undefined for a zone that needs
- * none.
+ * Has the signatures made that edits of a zone will need, for which they are too few to be staged; resolves when all is read for them.
+ * Undefined for a zone that needs none.
  */
 export async function signPlannedEdits(
   ctx: Context,
   before: ZoneRow,
   changes: readonly RecordChange[],
   known: MadeSignatures | undefined,
-): Promise<SignedPlan | undefined> {
+): Promise<SigningPlan | undefined> {
   if (!ctx.zoneKeys || signatureState(before) === 'none') return undefined;
   const { store, close } = openSnapshot(ctx.store);
   try {
     const zone = servingZone(store, before, ctx.settings);
     const signed = await signerOf(ctx)?.sign?.(ctx, before, ownersOfChanges(store, zone, changes), store, known);
     if (!signed) return undefined;
-    const { signatures, change } = signed;
-    return {
-      signatures,
-      replacement: change && areAll(changes) ? { before, ...change, ...NOTHING_STAGED } : undefined,
-    };
+    const isKnown = signed.isKnown && areAll(changes);
+    const made = signed.made.then(({ signatures, change }): SignedPlan => {
+      return { signatures, replacement: change && isKnown ? { before, ...change, ...NOTHING_STAGED } : undefined };
+    });
+    // A failure is thrown where it is used.
+    made.catch(() => {});
+    return { isKnown, made };
   } finally {
     close();
   }
@@ -245,13 +253,14 @@ function withoutRows(rows: readonly StoredTuple[], gone: readonly NewRecordRow[]
   return rows.filter(([, type, , , rdata]) => !keys.has(`${type} ${ownerText(rdata)}`));
 }
 
-/** The owners of changes as they are served before, and with their records afterwards. */
+/** The owners of changes as they are served before, and with their records afterwards, in canonical order. */
 function* ownersOfChanges(
   store: Store,
   zone: ServingZone,
   changes: readonly RecordChange[],
 ): Generator<OwnerAfter, void> {
-  for (const changed of changesByOwner(changes).values()) {
+  const owners = [...changesByOwner(changes).values()].sort((a, b) => compareBytes(a.ownerKey, b.ownerKey));
+  for (const changed of owners) {
     const { ownerKey } = changed;
     const [was, is] = recordsWithRows(store, zone, ownerKey, rowsAround(store, zone, changed));
     yield ownerAfter(store, zone, { ownerKey, records: was! }, is!);
@@ -288,7 +297,8 @@ export async function signSettings(
         yield ownerAfter(store, was!, { ownerKey, records }, recordsAtOwner(store, willBe!, ownerKey));
       }
     };
-    return (await signerOf(ctx)?.sign?.(ctx, after, readAll(), store, undefined))?.signatures;
+    const signed = await signerOf(ctx)?.sign?.(ctx, after, readAll(), store, undefined);
+    return (await signed?.made)?.signatures;
   } finally {
     close();
   }

@@ -15,7 +15,7 @@ import { MOST_CHANGED_RRS } from '../../store/log/changes.js';
 import { appendEditedRecords, type EditedRecord, removeStagedEdit, stageEdit } from '../../store/log/edits.js';
 import { appendStagedEvents, countStagedEvents, type PlannedEvent, stageEvents } from '../../store/log/events.js';
 import { rowsOfSet } from '../../store/records/compare.js';
-import { copyRecords, moveRecord, moveSomeRecords, stageRecord } from '../../store/records/moves.js';
+import { copyRecords, moveRecords, moveSomeRecords, stageRecord } from '../../store/records/moves.js';
 import { dropRecordSet, stageRecordSet, touchRecordSet, useRecordSet } from '../../store/records/record-sets.js';
 import {
   insertRecord,
@@ -294,8 +294,8 @@ function* takeStaged(
     return;
   }
   const removed = stageRecordSet(store, clock.nowUs());
-  for (const seq of gone) {
-    moveRecord(store, seq, removed);
+  for (let at = 0; at < gone.length; at += MOVED_AT_ONCE) {
+    moveRecords(store, gone.slice(at, at + MOVED_AT_ONCE), removed);
     yield;
   }
   while (moveSomeRecords(store, set, before.record_set, MOVED_AT_ONCE)) yield;

@@ -19,9 +19,10 @@ import { ownersOfSettings } from '../../serving/settings-difference.js';
 import { type ServingSettings, type ServingZone, servingZone, signedZone, unsignedZone } from '../../serving/zone.js';
 import { signatureState, zoneState } from '../../serving/zone-state.js';
 import type { Store } from '../../store/driver.js';
-import { type ChangedRR, type ChangeKind, MOST_CHANGED_RRS, type SoaRR } from '../../store/log/changes.js';
+import { type ChangedRR, type ChangeKind, MOST_CHANGED_RRS, packRRs, type SoaRR } from '../../store/log/changes.js';
 import type { EditedRecord } from '../../store/log/edits.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
+import type { PackedDifference } from './packed-difference.js';
 import type { RecordChange } from './record-edits.js';
 
 export interface TouchedOwner {
@@ -98,6 +99,8 @@ export interface Replacement {
   readonly before: ZoneRow;
   /** What changes for resolvers, apart from the SOA; undefined when that is very much, or not known any more. */
   readonly difference: Difference | undefined;
+  /** The same, packed for the log. */
+  readonly packed?: PackedDifference | undefined;
   /**
    * Owners of which it is not sure: those that serve what was found for the target of a CNAME, before or afterwards, which may
    * change at any time, and those that the write itself changes.
@@ -275,6 +278,11 @@ export function ownersAfter(store: Store, { owners }: TouchedZone, after: Servin
   });
 }
 
+/** A difference that is packed for the log already, but for some of its records. */
+export interface FoundDifference extends Difference {
+  readonly packed?: { readonly removed: readonly Uint8Array[]; readonly added: readonly Uint8Array[] } | undefined;
+}
+
 /**
  * The records removed from and added to what resolvers see, without the SOA; undefined when unknown. `owners`: the
  * touched ones; `signed`: their difference if they are signed.
@@ -286,7 +294,7 @@ export function differenceOf(
   row: ZoneRow,
   owners: readonly OwnerAfter[],
   signed: Difference | undefined,
-): Difference | undefined {
+): FoundDifference | undefined {
   const { before, kind, copy, replacement } = touched;
   // If the zone starts or stops being served, its records do not show the whole difference.
   if (!touched.complete || kind === 'zone-added' || zoneState(before) !== zoneState(row)) return undefined;
@@ -297,8 +305,13 @@ export function differenceOf(
 }
 
 /** The touched owners differ as they were found now, all others as they were found before the write. */
-function withReplaced({ owners }: TouchedZone, now: Difference, { difference }: Replacement): Difference | undefined {
+function withReplaced(
+  { owners }: TouchedZone,
+  now: Difference,
+  { difference, packed }: Replacement,
+): FoundDifference | undefined {
   if (!difference) return undefined;
+  if (packed && [...owners.keys()].every((text) => packed.except.has(text))) return withPacked(packed, now);
   // Those of one owner stand together, and there are very many.
   let known: { readonly key: Uint8Array; readonly isOther: boolean } | undefined;
   const isOther = ({ owner_key: key }: ChangedRR): boolean => {
@@ -308,6 +321,14 @@ function withReplaced({ owners }: TouchedZone, now: Difference, { difference }: 
   return {
     removed: [...difference.removed.filter(isOther), ...now.removed],
     added: [...difference.added.filter(isOther), ...now.added],
+  };
+}
+
+function withPacked({ others, removed, added }: PackedDifference, now: Difference): FoundDifference {
+  return {
+    removed: [...others.removed, ...now.removed],
+    added: [...others.added, ...now.added],
+    packed: { removed: [...removed, packRRs(now.removed)], added: [...added, packRRs(now.added)] },
   };
 }
 

@@ -107,6 +107,13 @@ export function firstSignaturesBetween(
   return statements(store).first.get(zone, after, before ?? LAST_KEY);
 }
 
+/** The first row from an owner key on. */
+export const signaturesFrom = oneRow<
+  [zone: Place, from: Uint8Array],
+  SignatureRow
+>(`SELECT owner_key, octets FROM signatures WHERE signature_set = ${SIGNATURE_SET_AT} AND owner_key >= ?
+     ORDER BY owner_key LIMIT 1`);
+
 /** The last row strictly between two owner keys. */
 export const lastSignaturesBetween = oneRow<
   [zone: Place, after: Uint8Array, before: Uint8Array],

@@ -124,8 +124,13 @@ export interface NewChange {
   readonly soaTo?: SoaRR | undefined;
   readonly actor: string;
   readonly requestId: string;
-  /** Removed records first, without SOAs. */
-  readonly rrs: readonly ChangedRR[];
+  /** Removed records first, without SOAs; also packed already, in parts. */
+  readonly rrs: readonly ChangedRR[] | PackedRRs;
+}
+
+/** Records of a change as they are stored ({@link packRRs}). */
+export interface PackedRRs {
+  readonly parts: readonly Uint8Array[];
 }
 
 /** Appends a change and returns its number. Only the commit function calls it, inside its transaction. */
@@ -145,7 +150,7 @@ export function appendChange(store: Store, change: NewChange): number {
     soaTo?.ttl ?? null,
     change.actor,
     change.requestId,
-    packRRs(change.rrs),
+    storedRRs(change.rrs),
   );
   if (seq % PRUNE_EVERY === 0 && seq > KEPT.kept) pruneChanges(store, KEPT, change.atUs);
   return seq;
@@ -166,9 +171,13 @@ export function packedOctets(rrs: readonly ChangedRR[]): number {
   );
 }
 
-/** The records of a change in one value; null if there are none. A row for each would take most of the time of a write. */
-function packRRs(rrs: readonly ChangedRR[]): Uint8Array | null {
-  if (rrs.length === 0) return null;
+/** One value; null if there are none. A row for each would take most of the time of a write. */
+function storedRRs(rrs: NewChange['rrs']): Uint8Array | null {
+  const octets = 'parts' in rrs ? Buffer.concat(rrs.parts) : packRRs(rrs);
+  return octets.length === 0 ? null : octets;
+}
+
+export function packRRs(rrs: readonly ChangedRR[]): Uint8Array {
   const octets = Buffer.allocUnsafe(packedOctets(rrs));
   let at = 0;
   for (const { op, owner_key: owner, type, ttl, rdata } of rrs) {

@@ -18,7 +18,9 @@ const statements = perStore((store) => ({
     `UPDATE record_rows SET record_set = ? WHERE seq IN (SELECT seq FROM record_rows INDEXED BY records_owner
        WHERE record_set = ? ORDER BY owner_key, type, rdata_key LIMIT ?)`,
   ),
-  move: store.prepare<[set: number, seq: number]>('UPDATE record_rows SET record_set = ? WHERE seq = ?'),
+  move: store.prepare<[set: number, seqs: string]>(
+    'UPDATE record_rows SET record_set = ? WHERE seq IN (SELECT value FROM json_each(?))',
+  ),
 }));
 
 /** Stores a row in a set. */
@@ -36,7 +38,7 @@ export function moveSomeRecords(store: Store, before: number, after: number, mos
   return statements(store).moveSome.run(after, before, most).changes === most;
 }
 
-/** Gives a row to another set. */
-export function moveRecord(store: Store, seq: number, set: number): void {
-  statements(store).move.run(set, seq);
+/** Gives rows to another set. */
+export function moveRecords(store: Store, seqs: readonly number[], set: number): void {
+  statements(store).move.run(set, JSON.stringify(seqs));
 }

@@ -298,6 +298,10 @@ t.test('a thread that fails refuses the change, and leaves the zone as it is', a
   };
   await t.rejects(applyBatch(failing, world.zoneId, { posts: names(500, '192.0.2.1') }), /thread has ended/);
   t.same(servedRecords(world), before);
+  const staged = ctx.store.prepareTuples<[], [number]>(
+    "SELECT (SELECT count(*) FROM record_sets WHERE state = 'staged') + (SELECT count(*) FROM zone_edits WHERE zone = 0)",
+  );
+  t.same(staged.get(), [0], 'what was stored for it meanwhile is given up');
   await applyBatch(ctx, world.zoneId, { posts: names(500, '192.0.2.1') });
   requireVerified(world, 'again');
 });

@@ -6,9 +6,10 @@ import type { RRset } from '../../../dns/rr.js';
 import { compactNsecRdata, nameBehind, nsecRdata } from '../../../dnssec/denial.js';
 import { mayDelegate } from '../../../serving/look-up.js';
 import { type SignedOwner, type SignedSet, standingOf } from '../../../serving/stored-signatures.js';
-import { firstSignaturesBetween, signatureOctets } from '../../../store/dnssec/signatures.js';
+import { signatureOctets } from '../../../store/dnssec/signatures.js';
 import { signSet } from './sign-owner.js';
 import type { SigningZone } from './signing-zone.js';
+import type { StoredOwners } from './stored-owners.js';
 
 export const APEX: Uint8Array = new Uint8Array(0);
 
@@ -69,13 +70,13 @@ export function storedBarrierAbove({ store, row }: SigningZone, ownerKey: Uint8A
  * `barrierOver`: the barrier above an occluded owner.
  */
 export function memberBetween(
-  { store, row }: SigningZone,
+  stored: Pick<StoredOwners, 'firstBetween'>,
   after: Uint8Array,
   before: Uint8Array | undefined,
   barrierOver: (ownerKey: Uint8Array) => Uint8Array | undefined,
 ): Uint8Array | undefined {
   for (let from: Uint8Array | undefined = after; from; ) {
-    const found = firstSignaturesBetween(store, row.zone, from, before);
+    const found = stored.firstBetween(from, before);
     if (!found) return undefined;
     if (standingOf(found.octets).standing !== 'occluded') return found.owner_key;
     const barrier = barrierOver(found.owner_key);

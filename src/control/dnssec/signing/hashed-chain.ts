@@ -12,6 +12,7 @@ import { signatureOctets, signaturesOfZone } from '../../../store/dnssec/signatu
 import { APEX, memberBetween, storedBarrierAbove } from './chain.js';
 import { signSet } from './sign-owner.js';
 import type { SigningZone } from './signing-zone.js';
+import { storedOwners } from './stored-owners.js';
 
 /** Asked after each name; true ends the part. */
 type IsEnough = () => boolean;
@@ -162,7 +163,8 @@ export function sweepNames(signing: SigningZone): void {
 
 /** Whether a name without records is an empty non-terminal. */
 function hasMembersBelow(signing: SigningZone, ownerKey: Uint8Array): boolean {
+  const stored = storedOwners(signing.store, signing.row.zone);
   const barrierOver = (key: Uint8Array): Uint8Array | undefined => storedBarrierAbove(signing, key);
   if (barrierOver(ownerKey)) return false;
-  return memberBetween(signing, ownerKey, descendantsEnd(ownerKey), barrierOver) !== undefined;
+  return memberBetween(stored, ownerKey, descendantsEnd(ownerKey), barrierOver) !== undefined;
 }

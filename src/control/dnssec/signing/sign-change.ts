@@ -12,7 +12,7 @@ import { denialRRset, withSignatures, type ZoneSigning } from '../../../serving/
 import { readSignedOwner, type SignedOwner, type Standing } from '../../../serving/stored-signatures.js';
 import type { ServingZone } from '../../../serving/zone.js';
 import { signatureState } from '../../../serving/zone-state.js';
-import { lastSignaturesBetween, signatureOctets, signedOwnersBelow } from '../../../store/dnssec/signatures.js';
+import { signedOwnersBelow } from '../../../store/dnssec/signatures.js';
 import type { ZoneRow } from '../../../store/zones/zones.js';
 import type { OwnerAfter } from '../../kernel/touched-zone.js';
 import {
@@ -31,6 +31,7 @@ import { changeHashed } from './change-hashed.js';
 import { maintainsHashed } from './hashed-chain.js';
 import { signSets, storeSignedOwner, withSet } from './sign-owner.js';
 import type { SigningZone } from './signing-zone.js';
+import { type StoredOwners, storedOwners } from './stored-owners.js';
 
 /** An owner whose data or standing may have changed. */
 interface Touched {
@@ -60,8 +61,7 @@ export interface SignedChange {
 
 interface Change {
   readonly signing: SigningZone;
-  /** What is stored of an owner before the change, which is stored in the end; each is read once. */
-  readonly octetsAt: (ownerKey: Uint8Array) => Uint8Array | undefined;
+  readonly stored: StoredOwners;
   /** In canonical order. */
   readonly owners: Touched[];
   readonly byText: Map<string, Touched>;
@@ -103,7 +103,8 @@ export function* signInSteps(
   before: ServingZone,
   { also = [], hashes = [], upTo }: ChangeOptions,
 ): Generator<undefined, SignedChange> {
-  const change: Change = { signing, octetsAt: storedOctets(signing), owners: [], byText: new Map(), relinked: [] };
+  const stored = storedOwners(signing.store, signing.row.zone);
+  const change: Change = { signing, stored, owners: [], byText: new Map(), relinked: [] };
   for (const { touched, standing } of owners) {
     yield;
     if (upTo === null || (upTo && compareBytes(standing.ownerKey, upTo) > 0)) continue;
@@ -131,29 +132,17 @@ export function* signInSteps(
   return { difference, apex, changesOthers, store: () => storeAll(change) };
 }
 
-function storedOctets({ store, row }: SigningZone): Change['octetsAt'] {
-  const read = new Map<string, Uint8Array | undefined>();
-  return (ownerKey) => {
-    const text = ownerText(ownerKey);
-    const known = read.get(text);
-    if (known || read.has(text)) return known;
-    const octets = signatureOctets(store, row.zone, ownerKey);
-    read.set(text, octets);
-    return octets;
-  };
-}
-
 function isEmpty({ removed, added }: Difference): boolean {
   return removed.length + added.length === 0;
 }
 
 function touch(
-  { octetsAt, owners, byText }: Change,
+  { stored, owners, byText }: Change,
   key: Uint8Array,
   served: ServedOwner,
   before: readonly ServedRR[] | undefined,
 ): void {
-  const octets = octetsAt(key);
+  const octets = stored.at(key);
   const owner: Touched = {
     key,
     before,
@@ -184,11 +173,11 @@ function* touchAll(change: Change, keys: readonly Uint8Array[]): Generator<undef
 }
 
 /** The barrier above an owner after the change. */
-function barrierOver({ octetsAt, byText }: Change, ownerKey: Uint8Array): Uint8Array | undefined {
+function barrierOver({ stored, byText }: Change, ownerKey: Uint8Array): Uint8Array | undefined {
   return barrierAbove(ownerKey, (ancestor) => {
     const touched = byText.get(ownerText(ancestor));
     if (touched) return touched.exists ? touched.barrier : undefined;
-    return storedBarrier(octetsAt(ancestor));
+    return storedBarrier(stored.at(ancestor));
   });
 }
 
@@ -232,10 +221,10 @@ function link(change: Change, owner: Touched, index: number): void {
 
 /** The last member of the chain between the touched owner before this one and this one; undefined without any. */
 function memberBefore(change: Change, index: number): Uint8Array | undefined {
-  const { signing, owners } = change;
+  const { stored, owners } = change;
   const { key } = owners[index]!;
   if (key.length === 0) return undefined;
-  const found = lastSignaturesBetween(signing.store, signing.row.zone, owners[index - 1]?.key ?? APEX, key);
+  const found = stored.lastBetween(owners[index - 1]?.key ?? APEX, key);
   if (!found) return index === 0 ? APEX : undefined;
   // It is not touched, so its standing is what is stored; what is occluded stands behind the barrier above it.
   return barrierOver(change, found.owner_key) ?? found.owner_key;
@@ -243,11 +232,11 @@ function memberBefore(change: Change, index: number): Uint8Array | undefined {
 
 /** The next member of the chain; `from`: index of the first touched owner behind it. At the end the apex. */
 function memberAfter(change: Change, ownerKey: Uint8Array, from: number): Uint8Array {
-  const { signing, owners } = change;
+  const { stored, owners } = change;
   let after = ownerKey;
   for (let i = from; ; i++) {
     const touched = owners[i];
-    const found = memberBetween(signing, after, touched?.key, (key) => barrierOver(change, key));
+    const found = memberBetween(stored, after, touched?.key, (key) => barrierOver(change, key));
     if (found) return found;
     if (!touched) return APEX;
     if (isMember(touched.after)) return touched.key;
@@ -261,7 +250,7 @@ function changeHashedNames(change: Change, hashes: readonly Uint8Array[]): Gener
   return changeHashed(signing, keys, hashes, {
     touched: (key) => byText.get(ownerText(key)),
     stored(key) {
-      const octets = change.octetsAt(key);
+      const octets = change.stored.at(key);
       return octets && readSignedOwner(octets);
     },
     isOccluded: (key) => barrierOver(change, key) !== undefined,
@@ -282,23 +271,24 @@ function firstBehind(owners: readonly Touched[], key: Uint8Array): number {
 
 /** Lets the NSEC record of an untouched owner point to the next member. */
 function relink(change: Change, key: Uint8Array, from: number): void {
-  const { signing, relinked, octetsAt } = change;
+  const { signing, relinked } = change;
   const last = relinked.at(-1);
   if (last && equalBytes(last.key, key)) return;
-  const stored = readSignedOwner(octetsAt(key)!);
+  const stored = readSignedOwner(change.stored.at(key)!);
   const next = memberAfter(change, key, from);
   const known = stored.sets.find(({ denial }) => denial);
   const nsec = known ? relinkNsec(signing, key, known, next) : signNsec(signing, key, stored, next, undefined);
   relinked.push({ key, stored, after: { ...stored, sets: withSet(stored.sets, nsec) } });
 }
 
+/** In canonical order: those that are linked anew stand beside touched ones, mostly in the same page of the database. */
 function storeAll({ signing, owners, relinked }: Change): void {
-  for (const { key, after, stored } of owners) {
+  const changed = [...owners, ...relinked].sort((a, b) => compareBytes(a.key, b.key));
+  for (const { key, after, stored } of changed) {
     if (key.length === 0) continue;
     if (after) storeSignedOwner(signing, key, after, stored);
     else if (stored) signing.rows.remove(key);
   }
-  for (const { key, stored, after } of relinked) if (key.length > 0) storeSignedOwner(signing, key, after, stored);
 }
 
 /** `before`: how the zone was signed; undefined when it was not. */

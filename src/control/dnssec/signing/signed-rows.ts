@@ -9,6 +9,12 @@ import {
   removeHashed,
 } from '../../../store/dnssec/hashed.js';
 import {
+  type NewSignatures,
+  type PackedSignatures,
+  putPackedSignatures,
+  SignaturePacker,
+} from '../../../store/dnssec/packed-signatures.js';
+import {
   putSignatures,
   removeSignatures,
   removeSignaturesBetween,
@@ -21,8 +27,8 @@ import { plannedChain, UNSIGNED } from './planned-chain.js';
 export interface SignedRows {
   /** `stored`: what is stored there, if that is known. */
   put(ownerKey: Uint8Array, owner: SignedOwner, stored?: SignedOwner): void;
-  /** The same with the octets of the owner, and the first end of its signatures. */
-  putOctets(ownerKey: Uint8Array, expiry: number | null, octets: Uint8Array): void;
+  /** The same of some dozen owners. */
+  putPacked(pack: PackedSignatures): void;
   remove(ownerKey: Uint8Array): void;
   /** Removes all after an owner. */
   removeAfter(ownerKey: Uint8Array): void;
@@ -46,7 +52,7 @@ export function rowsOfZone(store: Store, zone: Place): SignedRows {
       if (stored && firstExpiry(stored.sets) === expiry) rewriteSignatures(store, zone, ownerKey, octets);
       else putSignatures(store, zone, ownerKey, expiry, octets);
     },
-    putOctets: (ownerKey, expiry, octets) => putSignatures(store, zone, ownerKey, expiry, octets),
+    putPacked: (pack) => putPackedSignatures(store, zone, pack),
     remove: (ownerKey) => removeSignatures(store, zone, ownerKey),
     removeAfter: (ownerKey) => removeSignaturesBetween(store, zone, ownerKey, undefined),
     putHashed(hash, ownerKey, set) {
@@ -62,29 +68,37 @@ export function rowsOfZone(store: Store, zone: Place): SignedRows {
 
 /** Remembers what is to be stored in the rows of a zone, in order. Signatures may be filled in until then. */
 export interface PlannedRows extends SignedRows {
-  /** Makes the octets of owners ahead, so that storing them takes less time. Their signatures must have been filled in. */
-  makeOctets(): Generator<undefined, void>;
-  /** Stores it, row by row. */
+  /**
+   * Packs owners ahead, so that storing them takes less time. Their signatures must have been filled in, and each owner must be put or
+   * removed once.
+   */
+  pack(): Generator<undefined, void>;
+  /** Stores it, step by step. */
   storeIn(rows: SignedRows): Generator<undefined, void>;
 }
 
+interface PlannedOwner {
+  readonly ownerKey: Uint8Array;
+  readonly owner: SignedOwner;
+  /** What is stored of it, perhaps elsewhere. */
+  readonly stored: SignedOwner | undefined;
+}
+
 export function planRows(store: Store, zone: Place): PlannedRows {
-  const steps: ((rows: SignedRows) => void)[] = [];
-  const unmade: { readonly step: number; readonly ownerKey: Uint8Array; readonly owner: SignedOwner }[] = [];
+  const steps: (((rows: SignedRows) => void) | PlannedOwner)[] = [];
   const chain = plannedChain(store, zone);
   return {
     ...chain,
-    putOctets: (...row) => void steps.push((rows) => rows.putOctets(...row)),
-    put(ownerKey, owner) {
-      unmade.push({ step: steps.length, ownerKey, owner });
-      steps.push((rows) => rows.put(ownerKey, owner));
-    },
-    *makeOctets() {
-      for (const { step, ownerKey, owner } of unmade.splice(0)) {
-        const row = [ownerKey, firstExpiry(owner.sets), writeSignedOwner(owner)] as const;
-        steps[step] = (rows) => rows.putOctets(...row);
+    put: (ownerKey, owner, stored) => void steps.push({ ownerKey, owner, stored }),
+    putPacked: (pack) => void steps.push((rows) => rows.putPacked(pack)),
+    *pack() {
+      const packer = new SignaturePacker();
+      for (const step of steps.splice(0)) {
+        if (typeof step === 'function') steps.push(step);
+        else packer.add(rowOf(step));
         yield;
       }
+      for (const pack of packer.take()) steps.push((rows) => rows.putPacked(pack));
     },
     remove: (ownerKey) => void steps.push((rows) => rows.remove(ownerKey)),
     removeAfter: (ownerKey) => void steps.push((rows) => rows.removeAfter(ownerKey)),
@@ -98,12 +112,19 @@ export function planRows(store: Store, zone: Place): PlannedRows {
       steps.push((rows) => rows.removeHashed(hash));
     },
     *storeIn(rows) {
-      for (const store of steps) {
-        store(rows);
+      for (const step of steps) {
+        if (typeof step === 'function') step(rows);
+        else rows.put(step.ownerKey, step.owner);
         yield;
       }
     },
   };
+}
+
+function rowOf({ ownerKey, owner, stored }: PlannedOwner): NewSignatures {
+  const expiry = firstExpiry(owner.sets);
+  const keepsEnd = stored !== undefined && firstExpiry(stored.sets) === expiry;
+  return { ownerKey, firstExpiry: expiry, octets: writeSignedOwner(owner), keepsEnd };
 }
 
 /** When the first of these signatures ends, seconds since 1970; null without signatures. */

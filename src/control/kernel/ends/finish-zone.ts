@@ -13,16 +13,25 @@ import {
   MOST_CHANGED_OCTETS,
   MOST_CHANGED_RRS,
   MOST_CHANGED_SIGNED_RRS,
+  type NewChange,
   NO_DATA,
   NO_TYPE,
   packedOctets,
+  packRRs,
   type SoaRR,
 } from '../../../store/log/changes.js';
 import { findZone, updateZone, type ZoneRow } from '../../../store/zones/zones.js';
 import type { Context } from '../context.js';
 import { logChange, logEdit } from '../log-rows.js';
 import type { Addition, ZoneEnd } from '../participant.js';
-import { differenceOf, ownersAfter, servedAfter, soaDifference, type TouchedZone } from '../touched-zone.js';
+import {
+  differenceOf,
+  type FoundDifference,
+  ownersAfter,
+  servedAfter,
+  soaDifference,
+  type TouchedZone,
+} from '../touched-zone.js';
 import type { ZoneOutcome } from '../zone-outcome.js';
 
 /**
@@ -62,8 +71,8 @@ export function* finishZone(
   const serials = { serialFrom: kind === 'zone-added' ? undefined : before.serial, serial };
   const soas = kind === undefined || kind === 'zone-added' ? {} : soaDifference(touched.serving, zone, serial);
   const isFew = difference !== undefined && rrs.length + marks.length <= mostLogged(additions);
-  const isLogged = isFew && packedOctets(rrs) <= MOST_CHANGED_OCTETS;
-  const logged = { complete: isLogged, rrs: isLogged ? [...rrs, ...marks] : [] };
+  const listed = isFew ? listedRRs(difference, [...added, ...marks]) : undefined;
+  const logged = { complete: listed !== undefined, rrs: listed ?? [] };
   const isFollowed = kind !== undefined || marks.length > 0;
   const log = { zone: row.seq, kind: kind ?? ('rrs' as const), ...serials, ...soas, ...logged };
   yield;
@@ -83,6 +92,19 @@ export function* finishZone(
 function kindOf({ kind }: TouchedZone, difference: Difference | undefined): ChangeKind | undefined {
   const isSame = difference && difference.removed.length + difference.added.length === 0;
   return kind ?? (isSame ? undefined : 'rrs');
+}
+
+/** Undefined when they have too many octets. */
+function listedRRs(
+  { removed, added, packed }: FoundDifference,
+  more: readonly ChangedRR[],
+): NewChange['rrs'] | undefined {
+  const rrs = packed ? { parts: [...packed.removed, ...packed.added, packRRs(more)] } : [...removed, ...added, ...more];
+  return octetsOf(rrs) <= MOST_CHANGED_OCTETS ? rrs : undefined;
+}
+
+function octetsOf(rrs: NewChange['rrs']): number {
+  return 'parts' in rrs ? rrs.parts.reduce((sum, { length }) => sum + length, 0) : packedOctets(rrs);
 }
 
 /** Records with signatures are more. */
