@@ -80,6 +80,19 @@ function exportKey(key: KeyObject, type: 'pkcs8' | 'sec1' | 'pkcs1' = 'pkcs8'): 
   return key.export({ format: 'pem', type } as never) as unknown as string;
 }
 
+/** Keys whose numbers have the right sizes, and are no primes: they sign nothing, but are there at once. */
+async function rsaPair(bits: number): Promise<Made['pair']> {
+  const octets = (count: number, first = 0x55): string =>
+    Buffer.of(first, ...Array(count - 1).fill(0x55)).toString('base64url');
+  const half = octets(bits >> 4);
+  const open = { kty: 'RSA', n: octets((bits >> 3) + 1, 1), e: 'AQAB' };
+  const secret = { ...open, d: octets(bits >> 3), p: half, q: half, dp: half, dq: half, qi: half };
+  const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' };
+  const load = (key: object, use: string) =>
+    crypto.subtle.importKey('jwk', key as never, algorithm, true, [use as never]);
+  return { publicKey: await load(open, 'verify'), privateKey: await load(secret, 'sign') } as never;
+}
+
 const root = await make({ subject: 'CN=Root', ca: true, days: [-1000, 1000] });
 const middle = await make({ subject: 'CN=Middle', ca: true, issuer: root, days: [-500, 500] });
 const leaf = await make({ subject: 'CN=app', issuer: middle, names: ['app.customer.test', '*.shop.test'] });
@@ -141,6 +154,7 @@ t.test('refusals', async (t) => {
   const more = async (wanted: Partial<Wanted>): Promise<Made> =>
     make({ subject: 'CN=x', issuer: middle, names, ...wanted });
   const weak = await more({ kind: 'RSA-1024' });
+  const large = await more({ kind: 'RSA-2048', sameKeyAs: { ...weak, pair: await rsaPair(4097) } });
   const curve = await more({ kind: 'P-521' });
   const old = await more({ days: [-90, 0] });
   const early = await more({ days: [1, 90] });
@@ -189,6 +203,7 @@ t.test('refusals', async (t) => {
     ['the wildcard itself', 'name-missing', leaf.pem, leaf.keyPem, 'shop.test'],
     ['a wildcard hostname', 'name-missing', leaf.pem, leaf.keyPem, '*.customer.test'],
     ['a weak RSA key', 'key-weak', weak.pem, weak.keyPem],
+    ['an RSA key that keeps others waiting', 'key-weak', large.pem, large.keyPem],
     ['P-521', 'key-weak', curve.pem, curve.keyPem],
     ['expired', 'expired', old.pem, old.keyPem],
     ['not yet', 'not-yet-valid', early.pem, early.keyPem],
