@@ -5,10 +5,18 @@
  */
 import type { Socket } from 'node:net';
 
+/** Octets that are read at once of who sends long bodies: one of 128 KiB with its head is then read, and written, as a whole. */
+export const LONG_READ = 147_456;
+
 /** Memory that many sockets are read into, one after another. */
 export class ReadMemory {
-  readonly octets: Buffer = Buffer.allocUnsafeSlow(65_536);
-  private last = this.octets;
+  readonly octets: Buffer;
+  private last: Buffer;
+
+  constructor(length = 65_536) {
+    this.octets = Buffer.allocUnsafeSlow(length);
+    this.last = this.octets;
+  }
 
   /** What was read last. Often it is as long as what was read before: to make a view takes longer than to see that. */
   first(length: number): Buffer {

@@ -6,6 +6,9 @@ import { isQueued, writeAtOnce } from './write-at-once.js';
 /** Longer texts allocate a buffer. A slow reader may hold one of this size until it has read it. */
 const MOST_OCTETS = 16_384;
 
+/** A slow reader may hold a whole buffer, so data is put together in the shortest of these that is long enough, or a longer one. */
+const STEPS = [MOST_OCTETS, 131_072];
+
 /** Buffers that are kept to be taken again. */
 const MOST_SPARE = 32;
 
@@ -81,24 +84,28 @@ function writeApart(socket: Socket, head: readonly Part[], octets: Uint8Array): 
 /** Memory that was taken away from {@link Composed}. */
 export type Taken = Memory;
 
-/**
- * Data that is put together octet by octet before it is written. A slow reader may hold the whole buffer, so data takes a large buffer
- * only if it fills much of it.
- */
+/** Data that is put together octet by octet before it is written. */
 export class Composed {
   octets: Buffer;
-  private small = new Memory(MOST_OCTETS);
-  private large: Memory;
+  /** From the shortest to the longest. */
+  private readonly memories: Memory[];
+  /** Which of them is used. */
+  private step = 0;
   private readonly spare: Memory[] = [];
 
-  constructor(private readonly room: number) {
-    this.large = new Memory(room);
-    this.octets = this.large.octets;
+  /** `room`: the most octets that will be written at once. */
+  constructor(room: number) {
+    const lengths = [...STEPS.filter((length) => length < room), room];
+    this.memories = lengths.map((length) => new Memory(length));
+    this.octets = this.memories[0]!.octets;
   }
 
   /** Must be called before. `most`: the most octets that will be written. */
   begin(most: number): void {
-    this.octets = most <= MOST_OCTETS ? this.small.octets : this.large.octets;
+    const { memories } = this;
+    this.step = 0;
+    while (this.step < memories.length - 1 && most > memories[this.step]!.octets.length) this.step++;
+    this.octets = memories[this.step]!.octets;
   }
 
   /** Writes octets. Returns whether the system has all of them, so that the next ones may be written. */
@@ -107,11 +114,22 @@ export class Composed {
     return hasTaken(socket);
   }
 
+  /** Writes octets that may be overwritten afterwards. Returns as {@link writeTo}. With TLS, what is written is a copy already. */
+  writeCopy(socket: Socket, octets: Buffer): boolean {
+    if ('encrypted' in socket) {
+      writeReused(socket, octets);
+      return hasTaken(socket);
+    }
+    this.begin(octets.length);
+    octets.copy(this.octets);
+    return this.writeTo(socket, 0, octets.length);
+  }
+
   /** Takes the memory away, to write from it later; undefined if it is a large one. */
   take(): Taken | undefined {
-    if (this.octets === this.large.octets) return undefined;
-    const taken = this.small;
-    this.small = this.spare.pop() ?? new Memory(MOST_OCTETS);
+    if (this.step > 0) return undefined;
+    const taken = this.memories[0];
+    this.memories[0] = this.spare.pop() ?? new Memory(MOST_OCTETS);
     return taken;
   }
 
@@ -128,8 +146,7 @@ export class Composed {
 
   /** The system has not copied all of it yet. */
   private replace(): void {
-    if (this.octets === this.small.octets) this.small = new Memory(MOST_OCTETS);
-    else this.large = new Memory(this.room);
+    this.memories[this.step] = new Memory(this.octets.length);
   }
 }
 

@@ -26,8 +26,19 @@ function composeLate(socket: Socket, octets: Buffer): void {
   composed.writeTaken(socket, taken, 0, octets.length);
 }
 
+/** Connections are read into it. */
+const read = Buffer.allocUnsafeSlow(200_000);
+
+/** Writes what was read, before something else is. */
+function passOn(socket: Socket, octets: Buffer): void {
+  octets.copy(read);
+  composed.writeCopy(socket, read.subarray(0, octets.length));
+  read.fill('x', 0, octets.length);
+}
+
 const composeText = (socket: Socket, text: string) => compose(socket, Buffer.from(text));
 const composeLateText = (socket: Socket, text: string) => composeLate(socket, Buffer.from(text));
+const passTextOn = (socket: Socket, text: string) => passOn(socket, Buffer.from(text));
 
 t.test('a reader that takes nothing gets the same octets as one that takes everything', async (t) => {
   const server = createServer();
@@ -48,8 +59,8 @@ t.test('a reader that takes nothing gets the same octets as one that takes every
     return writeJoined(near, ['start ', mark, '\xe9'], body);
   };
   const [slow, quick, short, long] = [await open(), await open(), await open(), await open()];
-  const late = await open();
-  for (const { far } of [slow, short, long, late]) far.pause();
+  const [late, passed] = [await open(), await open()];
+  for (const { far } of [slow, short, long, late, passed]) far.pause();
   quick.far.on('data', (piece: Buffer) => quick.got.push(piece));
   let writes = 0;
   // Until the system takes no more, and then some.
@@ -63,6 +74,7 @@ t.test('a reader that takes nothing gets the same octets as one that takes every
     [short, 8000, compose],
     [long, 20_000, compose],
     [late, 8000, composeLate],
+    [passed, 20_000, passOn],
   ];
   for (const [{ near, sent }, length, write] of composing) {
     for (let left = 3, i = 0; left > 0 && i < 20_000; i++) {
@@ -75,11 +87,11 @@ t.test('a reader that takes nothing gets the same octets as one that takes every
   t.ok(writeJoined(quick.near, ['a', '', ''], undefined));
   quick.sent.push(Buffer.from('a'));
   send(quick, 'l', 100_000);
-  for (const { far, got } of [slow, short, long, late]) {
+  for (const { far, got } of [slow, short, long, late, passed]) {
     far.on('data', (piece: Buffer) => got.push(piece));
     far.resume();
   }
-  for (const end of [slow, quick, short, long, late]) {
+  for (const end of [slow, quick, short, long, late, passed]) {
     end.near.end();
     await once(end.far, 'end');
     t.ok(Buffer.concat(end.got).equals(Buffer.concat(end.sent)));
@@ -97,14 +109,16 @@ t.test('the same with TLS, from memory that is used again at once', async (t) =>
     (socket: Socket, octets: Buffer) => writeJoined(socket, [octets.subarray(0, 10)], octets.subarray(10)),
     compose,
     composeLate,
+    passOn,
   ];
+  const lengths = [8000, 20_000, 8000, 100_000];
   let isHeld = false;
   // Until the other side takes no more, and then some: twice in a turn, so that the second finds the first one under way.
   for (let left = 5, i = 0; left > 0 && i < 20_000; i++) {
     for (const { near, sent } of [slow, quick, slow, quick]) {
-      const octets = Buffer.alloc(i % 3 === 1 ? 20_000 : 8000 + (i % 7), `${i} `);
+      const octets = Buffer.alloc(lengths[i % 4]! + (i % 7), `${i} `);
       sent.push(octets);
-      writes[i % 3]!(near, octets);
+      writes[i % 4]!(near, octets);
     }
     await turn();
     await turn();
@@ -130,6 +144,7 @@ t.test('what waits behind an empty write of TLS is not overwritten by what other
     (socket: Socket, text: string) => writeJoined(socket, [text], undefined),
     composeText,
     composeLateText,
+    passTextOn,
   ];
   for (const write of writes) {
     one.near.write('');
@@ -141,6 +156,6 @@ t.test('what waits behind an empty write of TLS is not overwritten by what other
   other.near.end();
   t.same(
     (await Promise.all(got)).map((pieces) => pieces.join('')),
-    ['for one '.repeat(3), 'for another '.repeat(3)],
+    ['for one '.repeat(4), 'for another '.repeat(4)],
   );
 });

@@ -2,7 +2,7 @@
 import { connect, type Socket } from 'node:net';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { printFieldLines } from '../../plain/field-lines.js';
-import { ReadMemory } from '../../plain/shared-reads.js';
+import { LONG_READ, ReadMemory } from '../../plain/shared-reads.js';
 import { writeJoined } from '../../plain/write-joined.js';
 import type { HeaderList, OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
 import { ORIGIN_CLOSED, ORIGIN_CONNECT_TIMEOUT, ORIGIN_RESPONSE_TIMEOUT } from '../exchange/origin-failure.js';
@@ -21,7 +21,7 @@ export interface OriginTimeLimits {
  * What a connection has received is read here, from one buffer for all of them: memory of its own for each piece would cost
  * more than reading it.
  */
-const RECEIVED = new ReadMemory();
+const RECEIVED = new ReadMemory(LONG_READ);
 
 /** A connection is not used so shortly before the origin would close it, milliseconds. */
 const KEEP_ALIVE_SLACK_MS = 1000;

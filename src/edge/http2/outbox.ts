@@ -3,7 +3,9 @@
  * of TLS as possible. Bodies leave as the other side lets them, each stream in its turn.
  */
 import type { TLSSocket } from 'node:tls';
-import { writeJoined } from '../../plain/write-joined.js';
+import { putAll } from '../../plain/parts.js';
+import { LONG_READ } from '../../plain/shared-reads.js';
+import { Composed } from '../../plain/write-joined.js';
 import { bounded } from '../exchange/bounded.js';
 import {
   FIRST_WINDOW,
@@ -28,6 +30,9 @@ const MOST_GATHERED = 65_536;
 
 /** So many octets may wait in the socket of a slow client: more than its mark, because only above that it says when all have left. */
 const MOST_WRITTEN = 131_072;
+
+/** Where frames are joined: what was gathered, and a piece of a body with the heads of its frames. */
+const joined = new Composed(MOST_GATHERED + LONG_READ + 1024);
 
 /** Outboxes with frames that leave at the end of the turn of the loop. */
 let waiting: Outbox[] = [];
@@ -119,19 +124,26 @@ export class Outbox {
    */
   sendCopy(stream: number, octets: Buffer, isLast: boolean): boolean {
     const { length } = octets;
-    if (this.senders.size > 0 || this.isFull || length === 0 || length > this.window) return false;
-    const frames = Buffer.allocUnsafe(length + HEAD_OCTETS * Math.ceil(length / MOST_PAYLOAD));
-    let to = 0;
-    for (let at = 0; at < length; at += MOST_PAYLOAD) {
-      const end = Math.min(at + MOST_PAYLOAD, length);
-      const flags = isLast && end === length ? FLAG.endStream : 0;
-      to += frameHead(FRAME.data, flags, stream, end - at).copy(frames, to);
-      to += octets.copy(frames, to, at, end);
-    }
+    if (this.senders.size > 0 || this.isFull || length === 0 || length > this.window || length > LONG_READ)
+      return false;
     this.window -= length;
     this.onSent(length);
-    this.send(frames);
+    const framed = length + HEAD_OCTETS * Math.ceil(length / MOST_PAYLOAD);
+    if (this.octets + framed >= MOST_GATHERED) this.writeWith(octets, framed, stream, isLast);
+    else {
+      const frames = Buffer.allocUnsafe(framed);
+      putFrames(frames, 0, octets, stream, isLast);
+      this.send(frames);
+    }
     return true;
+  }
+
+  /** Writes frames that are put together behind what was gathered, in memory that is used again. */
+  private writeWith(octets: Buffer, framed: number, stream: number, isLast: boolean): void {
+    joined.begin(this.octets + framed);
+    const at = this.join();
+    putFrames(joined.octets, at, octets, stream, isLast);
+    this.writeJoined(at + framed);
   }
 
   sendNumber(type: number, stream: number, value: number): void {
@@ -182,13 +194,33 @@ export class Outbox {
   }
 
   private write(): void {
+    joined.begin(this.octets);
+    this.writeJoined(this.join());
+  }
+
+  /** Puts together what was gathered, and returns where it ends. */
+  private join(): number {
     const { parts } = this;
     this.parts = [];
     this.octets = 0;
+    return putAll(joined.octets, parts);
+  }
+
+  private writeJoined(end: number): void {
     this.turn++;
     if (!this.socket.writable) return;
-    if (parts.length === 1) this.socket.write(parts[0]!);
-    else writeJoined(this.socket, parts, undefined);
+    joined.writeTo(this.socket, 0, end);
     if (this.socket.writableNeedDrain) this.onFull();
+  }
+}
+
+/** DATA frames of a stream, as many as the octets need. There must be room. */
+function putFrames(out: Buffer, from: number, octets: Buffer, stream: number, isLast: boolean): void {
+  let to = from;
+  for (let at = 0; at < octets.length; at += MOST_PAYLOAD) {
+    const end = Math.min(at + MOST_PAYLOAD, octets.length);
+    const flags = isLast && end === octets.length ? FLAG.endStream : 0;
+    to += frameHead(FRAME.data, flags, stream, end - at).copy(out, to);
+    to += octets.copy(out, to, at, end);
   }
 }

@@ -40,6 +40,11 @@ export class ReadAhead implements ResponseFlow {
     private readonly shares: ReadAheadMemory,
   ) {}
 
+  /** Whether nothing waits, nor is to wait: what comes may go past it. */
+  get isEmpty(): boolean {
+    return !this.isPaused && this.waiting.length === 0;
+  }
+
   onHead(status: number, headers: HeaderList, showsItsEnd: boolean): void {
     this.showsItsEnd = showsItsEnd;
     this.expect(lengthOf(headers));

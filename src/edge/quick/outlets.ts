@@ -86,9 +86,7 @@ export class PlainOutlet implements Outlet, Sending, LateWrite {
   }
 
   send(octets: Buffer, start: number, end: number): boolean {
-    composed.begin(end - start);
-    octets.copy(composed.octets, 0, start, end);
-    return composed.writeTo(this.channel.socket, 0, end - start);
+    return composed.writeCopy(this.channel.socket, octets.subarray(start, end));
   }
 
   onFault(error: unknown): void {

@@ -208,7 +208,7 @@ export class QuickExchange
 
   private readBody(octets: Buffer, start: number): void {
     const end = this.take(octets, start);
-    if (this.ahead) this.ahead.onData(Buffer.from(octets.subarray(start, end)));
+    if (this.ahead && !this.ahead.isEmpty) this.ahead.onData(Buffer.from(octets.subarray(start, end)));
     else {
       this.octets += end - start;
       this.noteTaking(this.outlet.send(octets, start, end, this.isDone));
@@ -230,7 +230,7 @@ export class QuickExchange
   private noteTaking(takesMore: boolean): void {
     if (takesMore || this.isDone || this.isOver) return;
     this.isSpent = true;
-    this.ahead = this.readAhead();
+    this.ahead ??= this.readAhead();
     this.ahead.pause();
     this.options.stalls.watch(this);
   }

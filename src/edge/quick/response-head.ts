@@ -2,12 +2,14 @@
 import type { Channel } from '../../plain/connections.js';
 import { currentDate } from '../../plain/current-date.js';
 import { putPart } from '../../plain/parts.js';
+import { LONG_READ } from '../../plain/shared-reads.js';
 import { Composed } from '../../plain/write-joined.js';
 import { printCacheStatus } from '../cache/cache-status.js';
 import { readCacheControl } from '../cache/directives.js';
 import { allowsSharedCaches } from '../cache/storing.js';
 import { isWorthIt, LEAST_OCTETS } from '../compress/compressible.js';
 import { reasonOf } from '../error-pages/failures.js';
+import { MOST_HEAD_OCTETS } from '../http1/response-reader.js';
 import { blockOf, blockOfLines, responseBlock } from '../http2/response-block.js';
 import { UsualHead } from './usual-head.js';
 
@@ -15,7 +17,7 @@ import { UsualHead } from './usual-head.js';
 export const RESULT = 'DYNAMIC';
 
 /** Room for a head of the longest kind, a piece as connections read it, and what is added. */
-const ROOM = 128 * 1024;
+const ROOM = LONG_READ + 16_384;
 /** Room in front of the fields for the first line. */
 const LONGEST_FIRST_LINE = 128;
 /** Room for the fields that the edge adds. */
@@ -39,7 +41,8 @@ class ResponseHead {
   read(octets: Buffer, compresses: boolean): number {
     const { head } = this;
     // A field has at least four octets (`a:` and the end of its line), and may become one longer.
-    composed.begin(octets.length + octets.length / 4 + LONGEST_FIRST_LINE + MOST_ADDED);
+    const grown = Math.min(octets.length, MOST_HEAD_OCTETS) / 4;
+    composed.begin(octets.length + grown + LONGEST_FIRST_LINE + MOST_ADDED);
     const end = head.read(octets, composed.octets, LONGEST_FIRST_LINE);
     if (end === 0) return 0;
     const { directives, length, isFixed } = head;

@@ -1,6 +1,7 @@
 /** The short way of usual requests answers as the general one does, whatever the origin or the client does meanwhile. */
 import { connect as connectHttp2 } from 'node:http2';
 import { connect, type Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { editZoneSetting } from '../../../src/control/zones/settings.js';
 import { until } from '../../support/until.js';
@@ -11,6 +12,13 @@ const HOST = 'www.a.test';
 const LONG = Buffer.alloc(5 << 20, 'abcdefghij');
 const head = (fields: string, first = '200 OK'): string => `HTTP/1.1 ${first}\r\n${fields}\r\n`;
 const ok = (fields: string): string => `${head(`Content-Length: 2\r\n${fields}`)}ok`;
+
+/** More than is read at once, and less. */
+const MARKS = ['a-700000', 'b-140000', 'c-1200000', 'd-20000'];
+
+function marked(mark: string): Buffer {
+  return Buffer.alloc(Number(mark.split('-')[1]), mark);
+}
 
 /** By path: pieces that the origin writes one after the other; `end`: it ends the connection then. */
 const RESPONSES: Readonly<Record<string, readonly (string | Buffer)[]>> = {
@@ -56,6 +64,11 @@ async function start(t: Test): Promise<{ world: EdgeWorld; asked: string[]; open
     }
     if (path === '/for-all') {
       socket.write(ok('Cache-Control: public, max-age=600\r\n'));
+      return;
+    }
+    if (path === '/marked') {
+      const body = marked(/\?(\S+)/.exec(request)![1]!);
+      socket.write(Buffer.concat([Buffer.from(head(`Content-Length: ${body.length}\r\n`)), body]));
       return;
     }
     if (path === '/long') {
@@ -257,6 +270,41 @@ t.test('a client that reads slowly gets everything, and one that leaves ends its
   cutting.destroy();
   await until(() => held(world) === 0);
   t.match(await world.raw(get('/usual', 'Connection: close\r\n')), /ok$/);
+});
+
+t.test('bodies that come at once are each of its own client, however it reads', async (t) => {
+  const { world } = await started;
+  const bodyOf = async (stream: AsyncIterable<Buffer>, isSlow: boolean): Promise<Buffer> => {
+    const got: Buffer[] = [];
+    for await (const piece of stream) {
+      got.push(piece);
+      if (isSlow) await turn();
+    }
+    return Buffer.concat(got);
+  };
+  const tls = await world.tls(HOST, { ALPNProtocols: ['h2'] });
+  const settings = { initialWindowSize: 1 << 20 };
+  const session = connectHttp2(`https://${HOST}`, { createConnection: () => tls, settings });
+  t.teardown(() => session.destroy());
+  const asked: Promise<void>[] = [];
+  for (const mark of MARKS) {
+    for (const isSlow of [false, true]) {
+      const check = (got: Buffer, over: string): void => {
+        t.ok(got.equals(marked(mark)), `${mark} ${over}, ${isSlow}`);
+      };
+      for (const socket of [connect(world.httpPort, '127.0.0.1'), await world.tls(HOST)]) {
+        socket.write(get(`/marked?${mark}`, 'Connection: close\r\n'));
+        const read = async () => {
+          const got = await bodyOf(socket, isSlow);
+          check(got.subarray(got.indexOf('\r\n\r\n') + 4), socket.constructor.name);
+        };
+        asked.push(read());
+      }
+      const stream = session.request({ ':path': `/marked?${mark}` });
+      asked.push(bodyOf(stream, isSlow).then((got) => check(got, 'HTTP/2')));
+    }
+  }
+  await Promise.all(asked);
 });
 
 function held({ edge }: EdgeWorld): number | undefined {
