@@ -2,7 +2,7 @@
 import t from 'tap';
 import { createAccount } from '../../src/control/access/accounts.js';
 import { pruneChanges } from '../../src/store/log/changes.js';
-import { historyKeptFrom, pruneEdits } from '../../src/store/log/edits.js';
+import { editsOfZone, finishEdit, historyKeptFrom, pruneEdits, stageEdit } from '../../src/store/log/edits.js';
 import { entriesToPrune } from '../../src/store/log/prune.js';
 import { findZoneByName } from '../../src/store/zones/zones.js';
 import { install } from '../api/installation.js';
@@ -81,3 +81,23 @@ t.test(
     t.notOk(prunable(10).has(seq), 'even when the log has many times what it keeps');
   },
 );
+
+t.test('an edit that is being made stays in a full journal, until whoever makes it must have ended', async (t) => {
+  const { store, clock, createZone } = await install(t);
+  await createZone('mine.example');
+  const { seq: zone } = findZoneByName(store, 'mine.example')!;
+  const { seq: _, ...first } = editsOfZone(store, zone, 1, 0)[0]!;
+  const edit = { ...first, at_us: clock.nowUs() };
+  const stage = () => store.write(() => stageEdit(store, edit, 0));
+  const staged = [await stage(), await stage()];
+  await stage();
+  await store.write(() => pruneEdits(store, 1, clock.nowUs()));
+  await store.write(() => finishEdit(store, staged[0]!, edit));
+  t.equal(editsOfZone(store, zone, 10, 0)[0]?.seq, staged[0], 'it happens');
+  clock.advance(601_000);
+  await store.write(() => pruneEdits(store, 1, clock.nowUs()));
+  await t.rejects(
+    store.write(() => finishEdit(store, staged[1]!, edit)),
+    { message: /stood still for so long/ },
+  );
+});

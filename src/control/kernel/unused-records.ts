@@ -5,15 +5,13 @@
 import { inWrites } from '../../base/slices.js';
 import type { JobKind } from '../../jobs/kind.js';
 import { schedule } from '../../jobs/schedule.js';
+import { ABANDONED_MS } from '../../store/log/edits.js';
 import { abandonStagedEvents, appendStagedEvents } from '../../store/log/events.js';
 import { abandonStagedSets, countStagedSets, removeUnusedPart } from '../../store/records/record-sets.js';
 import type { Context } from './context.js';
 
 /** There is one job, for all sets. */
 export const UNUSED_RECORDS_JOB = 'unused_records';
-
-/** Milliseconds after which an import that writes no more has ended. */
-const ABANDONED_MS = 600_000;
 
 /** Milliseconds after which whoever made a very large edit has mostly appended its events. */
 const TOLD_MS = 5000;

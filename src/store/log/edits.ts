@@ -96,6 +96,9 @@ const statements = perStore((store) => ({
     [edit: number, before: number, limit: number],
     [ord: number, id: Uint8Array, was: string | null]
   >('SELECT ord, id, was FROM edited_records WHERE edit = ? AND ord < ? ORDER BY ord DESC LIMIT ?'),
+  begunSince: store.prepareTuples<[seq: number, sinceUs: number], [number]>(
+    'SELECT 1 FROM zone_edits WHERE seq = ? AND zone = 0 AND at_us >= ?',
+  ),
   records: store.prepareTuples<[], [number]>("SELECT value FROM meta WHERE name = 'edited_records'"),
   edits: store.prepareTuples<[], [number]>('SELECT count(*) FROM zone_edits'),
   ofZone: store.prepareTuples<[zone: number], [number | null]>('SELECT history_from FROM zones WHERE seq = ?'),
@@ -124,6 +127,8 @@ function insertEdit(store: Store, edit: NewEdit, records: number): number {
 
 /** Numbers of zones begin with 1. */
 const NO_ZONE = 0;
+/** Milliseconds after which what was stored for an edit or an import that has not happened is removed: whoever made it has ended. */
+export const ABANDONED_MS = 600_000;
 
 /** Begins an edit whose records are stored before it happens; it belongs to no zone yet. Returns its number. */
 export function stageEdit(store: Store, edit: Omit<NewEdit, 'zone'>, records: number): number {
@@ -147,11 +152,15 @@ export function removeStagedEdit(store: Store, seq: number, most: number): boole
   return false;
 }
 
-/** Removes edits beyond what is kept. One whose events are not appended yet stays: they would go with it. */
+/**
+ * Removes edits beyond what is kept. One whose events are not appended yet stays: they would go with it. So does one that is being made: it
+ * belongs to no zone yet, as if its zone were gone.
+ */
 export function pruneEdits(store: Store, kept: number, nowUs: number): void {
   const { pruneRecords, prune, setKeptFrom, countRecords } = writes(store);
+  const { begunSince } = statements(store);
   for (const seq of entriesToPrune(store, { table: 'zone_edits', kept, newest: 1 }, nowUs)) {
-    if (countStagedEvents(store, seq) > 0) continue;
+    if (begunSince.get(seq, nowUs - ABANDONED_MS * 1000) || countStagedEvents(store, seq) > 0) continue;
     setKeptFrom.run(seq, seq);
     countRecords.run(-pruneRecords.run(seq).changes);
     prune.run(seq);
