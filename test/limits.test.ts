@@ -107,9 +107,9 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['queries over TCP and TLS in a turn', '256', 'server/turns/answer-turns.ts', 'FRAMES_A_ROUND = 256'],
   ['DNS over HTTPS: requests', '1,000', 'server/https-connections.ts', 'requestsPerClient: 1000,\n  requests: 10_000'],
   ['DNS over HTTPS: such refusals', '100', 'server/https-connections.ts', 'refusals: 100'],
-  ['such queries, from 512 octets', '2 MiB', 'server/streams/stream-connections.ts', 'partialPerClient: 2 << 20'],
-  ['such queries, from 512 octets', '16 MiB', 'server/streams/stream-connections.ts', 'partial: 16 << 20'],
-  ['such queries, from 512 octets', '512', 'server/streams/partial-frame.ts', 'FREE = 512'],
+  ['such queries, what waits', '2 MiB', 'server/streams/stream-connections.ts', 'partialPerClient: 2 << 20'],
+  ['such queries, what waits', '16 MiB', 'server/streams/stream-connections.ts', 'partial: 16 << 20'],
+  ['such queries, what waits', '512', 'server/streams/partial-frame.ts', 'FREE = 512'],
   ['NOTIFY, UPDATE, signed queries', '500', 'server/turns/deferred-places.ts', 'of: 500, inAll: 1000'],
   [
     'DNS over TCP and TLS',
@@ -127,6 +127,8 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['a transfer while others wait', '64 KiB a second after 10 s', 'transfer/out/places.ts', 'SLOW_AFTER_MS = 10_000'],
   ['UPDATE: a second', '50 and 200, 500 and 1,000', 'transfer/update/admission.ts', 'perSecond: 50, burst: 200'],
   ['UPDATE: a second', '50 and 200, 500 and 1,000', 'transfer/update/admission.ts', 'perSecond: 500, burst: 1000'],
+  ['such refusals: a second', '10 and 200, 50 and 1,000', 'transfer/update/admission.ts', 'perSecond: 10, burst: 200'],
+  ['such refusals: a second', '10 and 200, 50 and 1,000', 'transfer/update/admission.ts', 'perSecond: 50, burst: 1000'],
   ['UPDATE under way', '200, 64, 8', 'transfer/update/admission.ts', 'places: 200, waiting: 600'],
   ['UPDATE under way', 'for 3 s', 'transfer/update/admission.ts', 'waitMs: 3000'],
   ['NOTIFY under way', '80, 64, 8', 'transfer/notify/notifier.ts', 'places: 80'],
@@ -264,7 +266,7 @@ const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8'
   (file) => file.endsWith('.ts') && !file.startsWith('base/'),
 );
 const inTurns = files.filter((file) =>
-  /\b(createTurns|keptTurns|createTurnQueue|createBodyPace|ClassedQueue|hasRoomFor|hasShareFor)\b[<(]/.test(
+  /\b(createTurns|keptTurns|createTurnQueue|createDividedTurnQueue|createBodyPace|ClassedQueue|hasRoomFor|hasShareFor)\b[<(]/.test(
     read(`src/${file}`),
   ),
 );

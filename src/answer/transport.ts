@@ -73,6 +73,9 @@ export type AnswerDeferred = (
 
 export type DeferredResult = Uint8Array | undefined;
 
+/** With whom the sender of such a datagram takes turns at the part that answers it; undefined: with nobody. It never throws. */
+export type GroupOfDeferred = (request: Uint8Array) => string | undefined;
+
 /**
  * Answers one query, synchronously and without allocation.
  *

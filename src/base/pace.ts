@@ -2,7 +2,7 @@
  * Bodies are written in pieces, in turns by account and of one account by client: a client that reads nothing takes megabytes until its
  * connection is full, and many of them at once would keep everybody else waiting.
  */
-import { createTurnQueue, type TurnQueue } from './lists/turn-queue.js';
+import { createDividedTurnQueue } from './lists/turn-queue.js';
 
 export interface Pace {
   /** Calls `next`, which makes or writes a piece, when it is the turn of the account, and of the client among those of the account. */
@@ -23,15 +23,17 @@ export function noteNewcomer(): void {
 }
 
 interface Waiting {
+  readonly account: string;
   readonly client: string;
   readonly next: () => void;
 }
 
 /** `most`: pieces in a turn of the event loop while no connections come. */
 export function createBodyPace(most: number): Pace {
-  /** Each name stands for one of those that wait in the queue of the account. */
-  const accounts = createTurnQueue<string>((name) => name);
-  const clients = new Map<string, TurnQueue<Waiting>>();
+  const waiting = createDividedTurnQueue<Waiting>(
+    ({ account }) => account,
+    ({ client }) => client,
+  );
   let isPlanned = false;
   let seen = newcomers;
   let turns = 0;
@@ -42,26 +44,17 @@ export function createBodyPace(most: number): Pace {
   };
   const run = (): void => {
     isPlanned = false;
-    for (const account of accounts.take(piecesNow())) {
-      const queue = clients.get(account)!;
-      const [one] = queue.take(1);
-      if (queue.size === 0) clients.delete(account);
-      one!.next();
-    }
+    for (const { next } of waiting.take(piecesNow())) next();
     plan();
   };
   const plan = (): void => {
-    if (isPlanned || accounts.size === 0) return;
+    if (isPlanned || waiting.size === 0) return;
     isPlanned = true;
     setImmediate(run);
   };
   return {
     wait(account, client, next) {
-      const name = String(account);
-      let queue = clients.get(name);
-      if (!queue) clients.set(name, (queue = createTurnQueue((one) => one.client)));
-      queue.add({ client, next });
-      accounts.add(name);
+      waiting.add({ account: String(account), client, next });
       plan();
     },
   };

@@ -14,7 +14,6 @@ import { type Progress, type Publisher, startPublisher } from '../publish/publis
 import { createZoneSource } from '../publish/source.js';
 
 import { type DnsServers, startDnsServers, udpThreads } from '../server/start.js';
-import type { AnswerTransfer } from '../server/streams/stream-connection.js';
 import type { TlsCredentials } from '../server/tls.js';
 import { openStore, type Store } from '../store/driver.js';
 import { requireSchema } from '../store/migrate.js';
@@ -86,7 +85,7 @@ export async function startDns(options: DnsOptions): Promise<RunningDns> {
     const turns = lifecycle.own('turn watch', watchLongTurns('dns'), (part) => part.stop());
     const servers = lifecycle.own(
       'listeners',
-      await listen(options, publisher, transfers.answer, transfers.answerDeferred(signing), tls),
+      await listen(options, publisher, { ...transfers, answerDeferred: transfers.answerDeferred(signing) }, tls),
       (part) => part.close(),
     );
     const report = tellPlaces(options, describe(store, publisher, servers), lifecycle);
@@ -157,11 +156,15 @@ async function publish(
   });
 }
 
+/** What answers beside the engines. */
+interface AnsweringParts extends Pick<DnsTransfers, 'answer' | 'groupOfDeferred'> {
+  readonly answerDeferred: AnswerDeferred;
+}
+
 function listen(
   { settings, takeOver, isRestart, clock, log }: DnsOptions,
   publisher: Publisher,
-  answerTransfer: AnswerTransfer,
-  answerDeferred: AnswerDeferred,
+  { answer: answerTransfer, answerDeferred, groupOfDeferred }: AnsweringParts,
   tls: TlsMaterial | undefined,
 ): Promise<DnsServers> {
   return startDnsServers({
@@ -175,6 +178,7 @@ function listen(
     answer: publisher.answer,
     answerTransfer,
     answerDeferred,
+    groupOfDeferred,
     workerEngine: { connect: (worker) => publisher.connectWorker(worker) },
     ...(settings.dotPort !== undefined && { tls: { port: settings.dotPort, credentials: tls?.credentials } }),
     ...(settings.dohPort !== undefined && { https: { port: settings.dohPort, credentials: tls?.credentials } }),

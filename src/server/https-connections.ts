@@ -56,6 +56,8 @@ const PIECE_OVERHEAD = 128;
 export interface Exchange {
   /** Counts octets that are held for it; false when the limit is exceeded and the request was dropped. */
   hold(octets: number): boolean;
+  /** Whether nobody waits for the answer any more. */
+  isOver(): boolean;
 }
 
 interface Connection {
@@ -140,10 +142,16 @@ export class HttpsConnections {
       abort: () => void (response.stream?.close(constants.NGHTTP2_ENHANCE_YOUR_CALM) ?? request.socket.destroy()),
     };
     if (connection) this.add(connection, exchange);
+    // A request over HTTP/2 that is reset does not show it in `destroyed`.
+    let isOver = false;
     response.once('close', () => {
+      isOver = true;
       if (connection) this.end(connection, exchange);
     });
-    return { hold: (octets) => connection !== undefined && this.hold(connection, exchange, octets) };
+    return {
+      hold: (octets) => connection !== undefined && this.hold(connection, exchange, octets),
+      isOver: () => isOver,
+    };
   }
 
   /** Ends all connections. */

@@ -114,7 +114,7 @@ function createHandler({ answer, answerDeferred, turns, connections, clock }: Ht
     if (length === DEFERRED) {
       const later = answerDeferred?.(new Uint8Array(message), Transport.https, remoteAddress, remotePort);
       whenAnswered(later, (body) => {
-        if (response.destroyed) return;
+        if (exchange.isOver()) return;
         if (body) send(exchange, request, response, Buffer.from(body));
         else refuse(response, 503, 'The server is stopping.');
       });
@@ -126,9 +126,12 @@ function createHandler({ answer, answerDeferred, turns, connections, clock }: Ht
   const replyInTurn = (exchange: Exchange, request: Http2ServerRequest, response: Http2ServerResponse) => {
     const client = clientNetwork(request.socket.remoteAddress ?? '');
     return (message: Uint8Array): void =>
-      turns.take(client, FRAMES_OF_REQUEST, () => {
-        if (!response.destroyed) reply(exchange, request, response, message);
-      });
+      turns.take(
+        { client },
+        FRAMES_OF_REQUEST,
+        () => reply(exchange, request, response, message),
+        () => exchange.isOver(),
+      );
   };
   return (request, response) => {
     const exchange = connections.begin(request, response);
@@ -195,7 +198,7 @@ function takeBody(
       refuse(response, 413, 'A DNS message has no more than 65535 octets.');
   });
   request.on('end', () => {
-    if (!response.headersSent && !response.destroyed) done(Buffer.concat(pieces));
+    if (!response.headersSent && !exchange.isOver()) done(Buffer.concat(pieces));
   });
   request.on('error', () => response.stream?.close());
 }

@@ -3,7 +3,7 @@
  * own ports.
  */
 import { availableParallelism } from 'node:os';
-import type { Answer, AnswerDeferred } from '../answer/transport.js';
+import type { Answer, AnswerDeferred, GroupOfDeferred } from '../answer/transport.js';
 import { toHex } from '../base/bytes.js';
 import type { Clock } from '../base/clock.js';
 import { messageOf, UserError } from '../base/errors.js';
@@ -54,6 +54,7 @@ export interface DnsServersOptions {
   readonly answerTransfer?: AnswerTransfer | undefined;
   /** Answers what the engine defers: queries that are signed. */
   readonly answerDeferred?: AnswerDeferred | undefined;
+  readonly groupOfDeferred?: GroupOfDeferred | undefined;
   readonly limits?: Partial<StreamLimits> | undefined;
   /** DNS over TLS on the same addresses. */
   readonly tls?: { readonly port: number; readonly credentials?: TlsCredentials | undefined } | undefined;
@@ -186,7 +187,8 @@ async function bindAll(options: DnsServersOptions, calls: Syscalls | undefined):
     sharing: canShare ? (takeOver ? 'now' : 'later') : 'never',
   };
   try {
-    const threads = { workers, engine: options.workerEngine, answerDeferred, turns, counters, firstThread: 1 };
+    const { workerEngine: engine, groupOfDeferred } = options;
+    const threads = { workers, engine, answerDeferred, groupOfDeferred, turns, counters, firstThread: 1 };
     const udpOptions = { addresses, port: options.port, takeOver, ...threads, log, clock };
     const udp = calls ? await startUdpBatched(calls, udpOptions) : await startUdpPortable({ ...udpOptions, answer });
     bound.udp = udp;

@@ -5,7 +5,7 @@
  * crashed worker leaves nothing behind. Its sockets are closed at once, so that the kernel distributes the queries to
  * the others, and are reopened for the worker that replaces it.
  */
-import type { AnswerDeferred } from '../answer/transport.js';
+import type { AnswerDeferred, GroupOfDeferred } from '../answer/transport.js';
 import type { Clock } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import type { Counters } from './counters.js';
@@ -26,6 +26,7 @@ export interface UdpBatchedOptions {
   readonly engine: WorkerEngineSource;
   /** Answers queries that the engines defer. */
   readonly answerDeferred?: AnswerDeferred | undefined;
+  readonly groupOfDeferred?: GroupOfDeferred | undefined;
   /** Of the thread that answers what is deferred. */
   readonly turns: Pick<AnswerTurns, 'take'>;
   readonly counters: Counters;

@@ -51,7 +51,7 @@ for (const [index, socket] of sockets.entries()) {
 parent.on('message', async (message: typeof STOP | DeferredAnswer) => {
   if (message !== STOP) {
     const { answer, to } = message;
-    sockets[to.socket]!.send(answer, to.port, to.address, () => {});
+    if (answer) sockets[to.socket]!.send(answer, to.port, to.address, () => {});
     return;
   }
   await Promise.all(sockets.map(closePortableSocket));

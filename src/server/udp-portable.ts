@@ -59,7 +59,7 @@ export async function startUdpAlone(options: UdpPortableOptions): Promise<UdpSer
         counts[Count.silent]! += 1;
         return;
       }
-      turns.take(client, FRAMES_ELSEWHERE, () => {
+      turns.take({ client, group: options.groupOfDeferred?.(request) }, FRAMES_ELSEWHERE, () => {
         places.leave(place);
         whenAnswered(options.answerDeferred?.(request, Transport.udp, address, port), (answer) => {
           if (answer && !isClosed) socket.send(answer, port, address, () => {});

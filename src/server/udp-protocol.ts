@@ -101,8 +101,8 @@ export interface PortableSender {
   readonly port: number;
 }
 
-/** The message to a worker with an event loop: it sends this. */
+/** The message to a worker with an event loop: it sends this. Without an answer it sends nothing. */
 export interface DeferredAnswer {
-  readonly answer: Uint8Array;
+  readonly answer: Uint8Array | undefined;
   readonly to: PortableSender;
 }

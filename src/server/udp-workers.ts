@@ -4,7 +4,7 @@
  * The script of a thread decides how it receives datagrams: udp-worker.ts (batched) or udp-portable-worker.ts.
  */
 import { type MessagePort, Worker } from 'node:worker_threads';
-import { type AnswerDeferred, type DeferredResult, Transport } from '../answer/transport.js';
+import { type AnswerDeferred, type DeferredResult, type GroupOfDeferred, Transport } from '../answer/transport.js';
 import { type Clock, steadyMs } from '../base/clock.js';
 import { clientNetwork } from '../base/ip.js';
 import type { Logger } from '../base/log.js';
@@ -54,6 +54,7 @@ export interface UdpWorkersOptions {
   readonly engine: WorkerEngineSource;
   /** Answers queries that the engines of the workers defer; absent: they are dropped. */
   readonly answerDeferred?: AnswerDeferred | undefined;
+  readonly groupOfDeferred?: GroupOfDeferred | undefined;
   /** Sends an answer on a socket of a batched worker. */
   readonly sendDeferred?: ((fd: number, datagram: DeferredDatagram, answer: Uint8Array) => void) | undefined;
   /** Of the thread that answers what is deferred. */
@@ -223,17 +224,18 @@ export class UdpWorkers {
     thread: Worker,
     message: Extract<UdpWorkerMessage, { readonly kind: 'deferred' | 'deferred-portable' }>,
   ): void {
-    const { answerDeferred, sendDeferred, turns } = this.options;
+    const { answerDeferred, groupOfDeferred, sendDeferred, turns } = this.options;
     const isPortable = message.kind === 'deferred-portable';
     const request = isPortable ? message.request : message.datagram.request;
     const { address, port } = isPortable ? message.from : senderOf(message.datagram);
     const send = (answer: DeferredResult): void => {
       // The descriptor of a worker that has ended is another socket soon.
-      if (!answer || seat.thread !== thread) return;
+      if (seat.thread !== thread) return;
+      // A thread of an interface keeps the frame until it is told.
       if (isPortable) thread.postMessage({ answer, to: message.from } satisfies DeferredAnswer);
-      else sendDeferred?.(message.fd, message.datagram, answer);
+      else if (answer) sendDeferred?.(message.fd, message.datagram, answer);
     };
-    turns.take(clientNetwork(address), FRAMES_ELSEWHERE, () => {
+    turns.take({ client: clientNetwork(address), group: groupOfDeferred?.(request) }, FRAMES_ELSEWHERE, () => {
       this.places.leave(message.place);
       whenAnswered(answerDeferred?.(request, Transport.udp, address, port), send);
     });

@@ -32,13 +32,17 @@ export interface KeyChecker {
 }
 
 /** Checks a request with the keys of the account that owns its zone. Throws a VaultError. */
-export function checkRequest(
-  { store, vault, clock }: KeyChecker,
-  account: number,
+export function checkRequest(checker: KeyChecker, account: number, request: Uint8Array, tsig: TsigRecord): Checked {
+  return checkWith(checker, findTsigKeyByName(checker.store, account, tsig.keyName), request, tsig);
+}
+
+/** The same with the key of this row. */
+export function checkWith(
+  { vault, clock }: KeyChecker,
+  row: TsigKeyRow | undefined,
   request: Uint8Array,
   tsig: TsigRecord,
 ): Checked {
-  const row = findTsigKeyByName(store, account, tsig.keyName);
   const key = row && openKey(vault, row);
   if (!key || !isOfKey(tsig, key)) return { key: undefined, error: TsigError.badKey };
   return { key, error: verifyMessage(request, tsig, key, nowSeconds(clock)) };

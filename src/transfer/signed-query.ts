@@ -6,12 +6,14 @@ import { sampleReports } from '../base/sample-reports.js';
 import { Rcode } from '../dns/codes.js';
 import { type MessageHead, readHead, readMessage } from '../dns/message.js';
 import { LONGEST_MESSAGE } from '../dns/message-writer.js';
-import { lowerName } from '../dns/name.js';
+import { lowerName, toFqdn } from '../dns/name.js';
 import { findTsig, TsigError, type TsigRecord, tsigLength, withoutTsig } from '../dns/tsig.js';
 import { findZoneAbove } from '../serving/look-up.js';
 import { isAnswered } from '../serving/zone-state.js';
-import type { ZoneRow } from '../store/zones/zones.js';
-import { type Checked, checkRequest, type KeyChecker, nowSeconds } from './keys.js';
+import type { Store } from '../store/driver.js';
+import { findTsigKeyByName } from '../store/secondary/tsig-keys.js';
+import { findZoneByName, type ZoneRow } from '../store/zones/zones.js';
+import { type Checked, checkWith, type KeyChecker, nowSeconds } from './keys.js';
 import { replyTo, replyToBadSignature, signReply } from './reply.js';
 
 /** Octets over UDP without OPT (RFC 1035 §4.2.1). */
@@ -39,18 +41,33 @@ export interface VerifiedMessage {
 
 /**
  * Checks the signature of a message with the keys of the account that owns the zone of its question. Octets: what to answer to a
- * TSIG record that cannot be read (RFC 8945 §5.2). Undefined when there must be no answer. Throws a VaultError.
+ * TSIG record that cannot be read (RFC 8945 §5.2). Undefined when there must be no answer. `mayCheck`: whether the signature of a key (store
+ * numbers) is worth being checked; if not, there is no answer. Throws a VaultError.
  */
-export function verifySigned(options: SignatureOptions, request: Uint8Array): VerifiedMessage | Uint8Array | undefined {
+export function verifySigned(
+  options: SignatureOptions,
+  request: Uint8Array,
+  mayCheck?: (account: number, key: number) => boolean,
+): VerifiedMessage | Uint8Array | undefined {
+  const { store } = options;
   const head = readHead(request);
   const tsig = findTsig(request);
   if (!head || tsig === 'none') return undefined;
   if (tsig === 'malformed') return replyTo(head, Rcode.formErr);
-  const zone = findZoneAbove(options.store, lowerName(head.question.name), isAnswered);
-  const checked = zone
-    ? checkRequest(options, zone.account, request, tsig)
-    : ({ key: undefined, error: TsigError.badKey } as const);
-  return { head, tsig, zone, checked };
+  const zone = findZoneAbove(store, lowerName(head.question.name), isAnswered);
+  const key = zone && findTsigKeyByName(store, zone.account, tsig.keyName);
+  if (zone && key && mayCheck?.(zone.account, key.seq) === false) return undefined;
+  return { head, tsig, zone, checked: checkWith(options, key, request, tsig) };
+}
+
+/**
+ * With whom the sender of a signed message has its turns: with all who name a zone of the same account. So those who send messages about
+ * zones of others, signed or not, are only waited for once, from however many addresses they come.
+ */
+export function groupOfSigned(store: Store, request: Uint8Array): string {
+  const head = readHead(request);
+  const zone = head && findZoneByName(store, toFqdn(lowerName(head.question.name)));
+  return zone ? `account ${zone.account}` : 'no zone';
 }
 
 /** The signed answer; undefined when there must be none. */

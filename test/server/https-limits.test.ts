@@ -225,8 +225,10 @@ t.test('the memory of all connections is limited: the largest one is closed', as
 });
 
 t.test('a client has a part of all requests that are not answered yet; more of them are refused', async (t) => {
-  const waiting: { readonly client: string; readonly goOn: () => void }[] = [];
-  const turns = { take: (client: string, _: number, goOn: () => void) => void waiting.push({ client, goOn }) };
+  const waiting: { readonly client: string; readonly goOn: () => void; readonly isGone: () => boolean }[] = [];
+  const turns: Pick<AnswerTurns, 'take'> = {
+    take: ({ client }, _, goOn, isGone) => void waiting.push({ client, goOn, isGone: isGone! }),
+  };
   const { session } = await startServer(t, { requestsPerClient: 2, requests: 8 }, turns);
   const [one, two, other] = [await session(), await session(), await session({ localAddress: '127.0.0.2' })];
   const query = makeQuery(parseName('ns.example.com.'), 1);
@@ -253,12 +255,14 @@ t.test('a client has a part of all requests that are not answered yet; more of t
   await ended;
   const again = post(one, query);
   await until(() => waiting.length === 4, 'there is room again');
-  again.close();
+  t.notOk(waiting[3]!.isGone());
+  again.close(constants.NGHTTP2_CANCEL);
+  await until(() => waiting[3]!.isGone(), 'a request that is reset gives its turn to the next');
 });
 
 t.test('a connection of which too many requests are refused is closed', async (t) => {
   const waiting: (() => void)[] = [];
-  const turns = { take: (_client: string, _frames: number, goOn: () => void) => void waiting.push(goOn) };
+  const turns: Pick<AnswerTurns, 'take'> = { take: (_client, _frames, goOn) => void waiting.push(goOn) };
   const { clock, session, connections } = await startServer(t, { requestsPerClient: 1, refusals: 3 }, turns);
   const [one, two] = [await session(), await session()];
   const query = makeQuery(parseName('ns.example.com.'), 1);

@@ -43,3 +43,32 @@ export function createTurnQueue<Item>(classOf: (item: Item) => string): TurnQueu
     },
   };
 }
+
+/** Items of classes that are divided: one of each class in turn, and in each class one of each part of it. */
+export function createDividedTurnQueue<Item>(
+  classOf: (item: Item) => string,
+  partOf: (item: Item) => string,
+): Pick<TurnQueue<Item>, 'size' | 'add' | 'take'> {
+  /** Each name stands for one item that waits in the queue of its class. */
+  const turns = createTurnQueue<string>((name) => name);
+  const queues = new Map<string, TurnQueue<Item>>();
+  return {
+    get size() {
+      return turns.size;
+    },
+    add(item) {
+      const name = classOf(item);
+      let queue = queues.get(name);
+      if (!queue) queues.set(name, (queue = createTurnQueue(partOf)));
+      queue.add(item);
+      turns.add(name);
+    },
+    take: (most) =>
+      turns.take(most).map((name) => {
+        const queue = queues.get(name)!;
+        const [item] = queue.take(1);
+        if (queue.size === 0) queues.delete(name);
+        return item!;
+      }),
+  };
+}

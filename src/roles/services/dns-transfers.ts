@@ -1,6 +1,6 @@
 /** Transfers of the DNS process, and answers to queries that engines defer. */
 import { createNameMarks, markNames } from '../../answer/name-marks.js';
-import type { AnswerDeferred } from '../../answer/transport.js';
+import type { AnswerDeferred, GroupOfDeferred } from '../../answer/transport.js';
 import type { Clock } from '../../base/clock.js';
 import { parseCidrSet } from '../../base/ip.js';
 import type { Logger } from '../../base/log.js';
@@ -14,7 +14,7 @@ import { incomingApexes, incomingVersion } from '../../store/secondary/incoming.
 import { tsigKeyNames, tsigVersion } from '../../store/secondary/tsig-keys.js';
 import { createNotifyReceiver } from '../../transfer/in/notified.js';
 import { createTransfers, type Transfers } from '../../transfer/out/transfers.js';
-import { answerSigned } from '../../transfer/signed-query.js';
+import { answerSigned, groupOfSigned } from '../../transfer/signed-query.js';
 import { createForwarder, type Forwarder, type ForwarderOptions } from '../../transfer/update/forward.js';
 import type { Vault } from '../../vault/vault.js';
 
@@ -40,6 +40,7 @@ export interface DnsTransfers extends Pick<Transfers, 'answer' | 'close'>, Pick<
   readonly secondaryNames: SharedArrayBuffer;
   /** `compact`: answers what needs signatures. */
   answerDeferred(compact: CompactAnswerer): AnswerDeferred;
+  readonly groupOfDeferred: GroupOfDeferred;
   /** Something was committed: the names of keys may have changed. */
   wake(): void;
   /** Why these names could not be read at the last look; undefined when they could. */
@@ -85,6 +86,15 @@ export function createDnsTransfers(options: DnsTransfersOptions): DnsTransfers {
       if (opcode === Opcode.notify) return notified.answer(request, address);
       if (findTsig(request) === 'none') return compact.answerDeferred(request, transport, address, port);
       return answerSigned({ store, vault, clock, log, answer: compact.answer, udpSize }, request, transport);
+    },
+    groupOfDeferred(request) {
+      if (findTsig(request) === 'none') return opcodeOf(request) === Opcode.notify ? 'notify' : undefined;
+      try {
+        return groupOfSigned(store, request);
+      } catch {
+        // Whoever answers it meets the same failure, and says so.
+        return undefined;
+      }
     },
     wake: names.look,
     failure: names.failure,

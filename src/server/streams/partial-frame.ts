@@ -1,6 +1,7 @@
 /**
- * Beginnings of frames whose rest has not come yet. Whoever sends all but the end of many keeps memory for as long as a frame may take, so
- * clients share it: one has at most half of what the others leave. What a usual query needs is free.
+ * What connections keep of what they have read: beginnings of frames whose rest has not come yet, and what waits until it is their turn or
+ * their peer reads. Whoever sends all but the end of many frames, or much at once over many connections, keeps memory for long, so clients
+ * share it: one has at most half of what the others leave. What a usual query needs is free.
  */
 import { hasShareFor } from '../../base/turn-classes.js';
 
@@ -8,13 +9,13 @@ const LONGEST_MESSAGE = 65_535;
 const FREE = 512;
 const NOTHING = new Uint8Array(0);
 
-/** Octets of incomplete frames of one client, and of all. */
+/** Such octets of one client, and of all. */
 export interface PartialLimits {
   readonly of: number;
   readonly inAll: number;
 }
 
-/** What the incomplete frames of all connections take. */
+/** What all connections keep. */
 export class PartialRoom {
   private readonly perClient = new Map<string, number>();
   private all = 0;
@@ -89,5 +90,41 @@ export class PartialFrame {
     grown.set(this.octets.subarray(0, this.used));
     this.octets = grown;
     return true;
+  }
+}
+
+/** What one connection has read and not looked at yet. */
+export class WaitingOctets {
+  private octets: Uint8Array | undefined;
+  private counted = 0;
+
+  constructor(
+    private readonly room: PartialRoom,
+    /** See base/ip.ts, clientNetwork. */
+    private readonly client: string,
+  ) {}
+
+  get isEmpty(): boolean {
+    return this.octets === undefined;
+  }
+
+  /** False: there is no room for them. */
+  add(more: Uint8Array): boolean {
+    const { octets } = this;
+    if (more.length > FREE) {
+      if (!this.room.take(this.client, more.length)) return false;
+      this.counted += more.length;
+    }
+    this.octets = octets ? Buffer.concat([octets, more]) : more;
+    return true;
+  }
+
+  /** Returns the octets, and keeps none of them. */
+  take(): Uint8Array | undefined {
+    const { octets } = this;
+    if (this.counted > 0) this.room.giveBack(this.client, this.counted);
+    this.counted = 0;
+    this.octets = undefined;
+    return octets;
   }
 }

@@ -28,7 +28,7 @@ import { Type } from '../../dns/codes.js';
 import { frameOf } from '../../dns/frames.js';
 import { Count, type CountBlock, questionType } from '../counters.js';
 import { type AnswerTurns, FRAMES_ELSEWHERE } from '../turns/answer-turns.js';
-import { PartialFrame, type PartialRoom } from './partial-frame.js';
+import { PartialFrame, type PartialRoom, WaitingOctets } from './partial-frame.js';
 
 export interface StreamPeer {
   readonly address: string;
@@ -92,7 +92,7 @@ export class StreamConnection {
   private readonly client: Client = createClient();
   private readonly partial: PartialFrame;
   /** Octets that were read but not parsed yet, because the peer does not read or a transfer is in progress. */
-  private held: Uint8Array | undefined;
+  private readonly held: WaitingOctets;
   private transferring = false;
   /** Others have their turn. */
   private yielding = false;
@@ -116,12 +116,13 @@ export class StreamConnection {
     };
     this.network = clientNetwork(this.peer.address);
     this.partial = new PartialFrame(partials, this.network);
+    this.held = new WaitingOctets(partials, this.network);
     const own = parsePeerAddress(socket.localAddress ?? '');
     setAddresses(this.client, parsePeerAddress(this.peer.address), this.peer.port, own);
     socket.on('data', (chunk: Buffer) => this.read(chunk));
     socket.on('drain', () => this.resume());
     socket.on('end', () => this.endInput());
-    socket.on('close', () => this.partial.clear());
+    socket.on('close', () => this.forgetInput());
     // 'close' follows, and the list of connections listens to that event.
     socket.on('error', () => {
       context.counts[Count.connectionFailed]! += 1;
@@ -141,21 +142,22 @@ export class StreamConnection {
   finish(): void {
     if (this.times.closingSinceMs > 0) return;
     this.times.closingSinceMs = steadyMs(this.context.clock);
-    this.partial.clear();
-    this.held = undefined;
+    this.forgetInput();
     this.socket.end();
     this.socket.resume();
+  }
+
+  private forgetInput(): void {
+    this.partial.clear();
+    this.held.take();
   }
 
   private read(chunk: Uint8Array): void {
     if (this.times.closingSinceMs > 0) return;
     this.times.activeAtMs = steadyMs(this.context.clock);
-    if (this.stopped) this.held = this.held ? Buffer.concat([this.held, chunk]) : chunk;
-    else if (this.turns.isFree) this.answerChunk(chunk);
-    else {
-      this.held = chunk;
-      this.waitForTurn();
-    }
+    if (!this.stopped && this.turns.isFree) this.answerChunk(chunk);
+    else if (!this.held.add(chunk)) this.refuseRoom();
+    else if (!this.stopped) this.waitForTurn();
   }
 
   private get stopped(): boolean {
@@ -192,14 +194,14 @@ export class StreamConnection {
     this.flush();
     this.yielding = true;
     this.socket.pause();
-    this.turns.wait(this.network, () => {
+    this.turns.wait({ client: this.network }, () => {
       this.yielding = false;
       if (!this.socket.destroyed && this.times.blockedSinceMs === 0) this.resume(true);
     });
   }
 
   private hold(chunk: Uint8Array, at: number): void {
-    if (at < chunk.length) this.held = chunk.subarray(at);
+    if (at < chunk.length && !this.held.add(chunk.subarray(at))) this.refuseRoom();
   }
 
   /** Returns how much work that was, as a number of frames. */
@@ -283,7 +285,7 @@ export class StreamConnection {
     if (!this.partial.append(rest)) this.refuseRoom();
   }
 
-  /** The client has too many incomplete frames. */
+  /** The client keeps too much. */
   private refuseRoom(): void {
     this.context.counts[Count.connectionEvicted]! += 1;
     this.flush();
@@ -318,12 +320,11 @@ export class StreamConnection {
     this.times.activeAtMs = steadyMs(this.context.clock);
     this.times.blockedSinceMs = 0;
     if (this.transferring || this.yielding || this.times.closingSinceMs > 0) return;
-    if (this.held && !isTurn && !this.turns.isFree) {
+    if (!this.held.isEmpty && !isTurn && !this.turns.isFree) {
       this.waitForTurn();
       return;
     }
-    const held = this.held;
-    this.held = undefined;
+    const held = this.held.take();
     if (held) this.answerChunk(held);
     if (this.stopped) return;
     if (this.inputEnded) this.socket.end();
@@ -336,7 +337,7 @@ export class StreamConnection {
    */
   private endInput(): void {
     this.inputEnded = true;
-    if (!this.stopped && !this.held) this.socket.end();
+    if (!this.stopped && this.held.isEmpty) this.socket.end();
   }
 
   private async transfer(answer: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<void> {

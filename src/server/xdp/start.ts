@@ -14,7 +14,7 @@ import { openQueue, type Queue } from './queue.js';
 export interface XdpOptions
   extends Pick<
     UdpWorkersOptions,
-    'engine' | 'answerDeferred' | 'turns' | 'counters' | 'firstThread' | 'log' | 'clock'
+    'engine' | 'answerDeferred' | 'groupOfDeferred' | 'turns' | 'counters' | 'firstThread' | 'log' | 'clock'
   > {
   readonly interfaces: readonly string[];
   /** Those of the sockets, literal. */

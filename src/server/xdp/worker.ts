@@ -220,6 +220,10 @@ function sendHeld({ answer: octets, to }: DeferredAnswer): void {
   if (!waitingOne) return;
   held.delete(to.socket);
   const { queue, at } = waitingOne;
+  if (!octets) {
+    giveBack(queue, at);
+    return;
+  }
   const { bytes, transmit, facts } = queue;
   const frame = at - (at % FRAME);
   const fitting = octets.length <= roomFor(bytes, at, Atomics.load(facts, 0)) ? octets : withoutRecords(octets);

@@ -41,7 +41,7 @@ export function createForwarder(options: ForwarderOptions): Forwarder {
   const counts = new Map<string, number>();
 
   const forward = async (request: Uint8Array, address: string): Promise<Uint8Array | undefined> => {
-    const signed = verifySigned(options, request);
+    const signed = verifySigned(options, request, admission.mayCheck);
     if (!signed || signed instanceof Uint8Array) return signed;
     const { head, tsig, checked, zone } = signed;
     if (checked.error !== TsigError.none) {

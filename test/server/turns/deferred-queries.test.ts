@@ -52,7 +52,10 @@ async function serve(t: Test, way: Way) {
       connect: () => ({ data: { words: new SharedArrayBuffer(8) }, port: new MessageChannel().port1 }),
     },
     counters,
-    turns: { take: (client: string, _: number, goOn: () => void) => void waiting.push({ client, goOn }) },
+    turns: {
+      take: ({ client }: { readonly client: string }, _: number, goOn: () => void) =>
+        void waiting.push({ client, goOn }),
+    },
     firstThread: 1,
     log: silentLogger(),
     clock: new SystemClock(),
@@ -104,11 +107,35 @@ t.test('clients have their turns one after the other', async (t) => {
   const ended = new Promise<void>((resolve) => {
     end = resolve;
   });
-  for (let i = 0; i < 1000; i++) turns.take('flood', 64, () => order.push('flood'));
-  turns.take('other', 64, () => {
+  for (let i = 0; i < 1000; i++) turns.take({ client: 'flood' }, 64, () => order.push('flood'));
+  turns.take({ client: 'other' }, 64, () => {
     order.push('other');
     end();
   });
   await ended;
   t.ok(order.length <= 10, 'it waits for a turn of the flood, not for all of it');
+});
+
+t.test('those of a group have their turns together, and those who have gone have none', async (t) => {
+  const turns = new AnswerTurns();
+  const order: string[] = [];
+  let end = (): void => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const ask = (client: string, group: string, isGone = false): void =>
+    turns.take(
+      { client, group },
+      64,
+      () => order.push(group),
+      () => isGone,
+    );
+  for (let i = 0; i < 1000; i++) ask(`198.51.100.${i}`, 'flood');
+  for (let i = 0; i < 1000; i++) ask(`203.0.113.${i}`, `gone ${i}`, true);
+  for (let i = 0; i < 3; i++) ask('192.0.2.1', 'other');
+  turns.take({ client: '192.0.2.1', group: 'other' }, 64, end);
+  await ended;
+  t.equal(order.filter((group) => group === 'other').length, 3);
+  t.ok(order.length <= 15, 'they wait for a turn of all the flood, not for each of its addresses');
+  t.notOk(order.some((group) => group.startsWith('gone')));
 });
