@@ -2,15 +2,13 @@
 import t, { type Test } from 'tap';
 import { finished } from '../../../src/base/slices.js';
 import { requirePrerequisites } from '../../../src/control/updates/prerequisites.js';
-import { applyUpdate, type UpdateRequest } from '../../../src/control/updates/update.js';
 import { Type } from '../../../src/dns/codes.js';
 import type { ReadRecord } from '../../../src/dns/message.js';
 import { parseName } from '../../../src/dns/name.js';
 import { parseRdata, typeByCode } from '../../../src/dns/rr/registry.js';
 import { servingZone } from '../../../src/serving/zone.js';
-import { insertTsigKey, tsigKeysOfAccount } from '../../../src/store/secondary/tsig-keys.js';
-import { findZoneById } from '../../../src/store/zones/zones.js';
 import { rcodeOf } from '../../../src/transfer/update/rcodes.js';
+import { createUpdateSender } from '../../support/update-sender.js';
 import { startZone } from '../fixture.js';
 
 const [IN, NONE, ANY] = [1, 254, 255];
@@ -31,35 +29,18 @@ const all = Array.from({ length: MANY }, (_, i) => i);
 
 async function start(t: Test) {
   const { ctx, zoneId } = await startZone(t);
-  const { store } = ctx;
-  const zone = () => findZoneById(store, Buffer.from(zoneId, 'hex'))!;
-  const values = { name: 'k.test.', key_name: parseName('k.test.'), algorithm: 'hmac-sha256', policies: null };
-  const id = ctx.random.bytes(16);
-  const secret = new Uint8Array(8);
-  await store.write(() => insertTsigKey(store, id, zone().account, { ...values, secret }, ctx.clock.nowUs()));
-  const key = tsigKeysOfAccount(store, zone().account)[0]!.seq;
-  const actor: typeof ctx.actor = { ...ctx.actor, email: 'update key k.test', kind: 'tsig' };
-  const expiresAt = Math.floor(ctx.clock.nowMs() / 1000) + 300;
-  let last = 0;
-  const send = (parts: Partial<UpdateRequest>) =>
-    applyUpdate({ ...ctx, actor, source: 'update' }, zoneId, {
-      prerequisites: [],
-      updates: [],
-      signed: { key, mac: Uint8Array.of(++last, 1, 2), expiresAt },
-      ...parts,
-    });
-  return { ctx, zone, send, signedLast: () => ({ key, mac: Uint8Array.of(last, 1, 2), expiresAt }) };
+  return { ctx, ...(await createUpdateSender(ctx, zoneId)) };
 }
 
 t.test('many instructions are planned, and applied as few are', async (t) => {
-  const { zone, send, signedLast } = await start(t);
+  const { zone, send, signature } = await start(t);
   const serial = zone().serial + 100;
   const soa = parseRdata(Type.soa, `ns. host. ${serial} 1 1 1 1`, parseName('.'));
   const moved: ReadRecord = { owner: parseName('example.com.'), type: Type.soa, class: IN, ttl: 60, rdata: soa };
   const updates = [...all.map(address), moved];
   t.match(await send({ updates }), { added: MANY, removed: 0, serial }, 'with the serial that it asks for');
   t.equal(zone().serial, serial);
-  t.match(await send({ updates, signed: signedLast() }), { added: 0, repeated: true }, 'once');
+  t.match(await send({ updates, signed: signature() }), { added: 0, repeated: true }, 'once');
   const listed = all.map((i) => ({ ...address(i), ttl: 0 }));
   const few = [...all.slice(1).map(removal), ...all.map(() => removal(MANY))];
   await t.rejects(

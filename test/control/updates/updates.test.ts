@@ -1,16 +1,14 @@
 /** Dynamic updates as a use case, on two copies of the database: what is refused, and a message that comes again. */
 import t from 'tap';
 import { createTogether } from '../../../src/control/balancing/together.js';
-import type { Context } from '../../../src/control/kernel/context.js';
 import { listRecords } from '../../../src/control/records/records.js';
-import { applyUpdate, type UpdateRequest } from '../../../src/control/updates/update.js';
+import type { UpdateRequest } from '../../../src/control/updates/update.js';
 import { getZone } from '../../../src/control/zones/zones.js';
 import type { ReadRecord } from '../../../src/dns/message.js';
 import { parseName } from '../../../src/dns/name.js';
 import { parseRdata } from '../../../src/dns/rr/registry.js';
-import { insertTsigKey, tsigKeysOfAccount } from '../../../src/store/secondary/tsig-keys.js';
-import { findZoneById } from '../../../src/store/zones/zones.js';
 import { rcodeOf } from '../../../src/transfer/update/rcodes.js';
+import { createUpdateSender } from '../../support/update-sender.js';
 import { startZone } from '../fixture.js';
 
 const IN = 1;
@@ -36,23 +34,7 @@ const bare = (owner: string, type: number, recordClass: number): ReadRecord => (
 
 t.test('an update is applied once, whole, by the rules of the API', async (t) => {
   const { ctx, zoneId } = await startZone(t);
-  const { store } = ctx;
-  const { account } = findZoneById(store, Buffer.from(zoneId, 'hex'))!;
-  const [name, secret] = [parseName('k.test.'), new Uint8Array(8)];
-  const values = { name: 'k.test.', key_name: name, algorithm: 'hmac-sha256', secret, policies: null };
-  const id = ctx.random.bytes(16);
-  await store.write(() => insertTsigKey(store, id, account, values, ctx.clock.nowUs()));
-  const key = tsigKeysOfAccount(store, account)[0]!.seq;
-  const actor: Context['actor'] = { ...ctx.actor, email: 'update key k.test', kind: 'tsig' };
-  const expiresAt = Math.floor(ctx.clock.nowMs() / 1000) + 300;
-  let last = 0;
-  const send = (parts: Partial<UpdateRequest>) =>
-    applyUpdate({ ...ctx, actor, source: 'update' }, zoneId, {
-      prerequisites: [],
-      updates: [],
-      signed: { key, mac: Uint8Array.of(++last, 1, 2), expiresAt },
-      ...parts,
-    });
+  const { send, signature, zone: zoneNow } = await createUpdateSender(ctx, zoneId);
   const rcode = async (parts: Partial<UpdateRequest>): Promise<number> => {
     try {
       await send(parts);
@@ -62,7 +44,7 @@ t.test('an update is applied once, whole, by the rules of the API', async (t) =>
     }
   };
 
-  const signed = { key, mac: Uint8Array.of(200, 1), expiresAt };
+  const signed = signature(200);
   const first = { updates: [add('a.example.com.', TXT, '"one"'), add('a.example.com.', 1, '192.0.2.1')], signed };
   t.match(await send(first), { added: 2, removed: 0, changed: 0, repeated: false });
   await send({ updates: [bare('a.example.com.', ANY, ANY)] });
@@ -110,7 +92,7 @@ t.test('an update is applied once, whole, by the rules of the API', async (t) =>
   await createTogether(ctx, zoneId, { name: hiding, origins: ['198.51.100.1'], monitor: undefined });
   const hidden = async () =>
     (await listRecords(ctx, zoneId, { name: { exact: hiding } })).items.map(({ content }) => content);
-  const serialNow = () => findZoneById(store, Buffer.from(zoneId, 'hex'))!.serial;
+  const serialNow = () => zoneNow().serial;
   const serial = serialNow();
   const below = [add(`${hiding}.`, 1, '192.0.2.7'), add(`${hiding}.`, 1, '192.0.2.8')];
   t.match(await send({ updates: below }), { added: 2, serial: undefined }, 'a load balancer hides them');
