@@ -15,7 +15,6 @@ import type { Context } from './context.js';
 import { requireEditable } from './editable.js';
 import type { EventEntry } from './event.js';
 import { createOwnerTallies } from './owner-tally.js';
-import { packDifference } from './packed-difference.js';
 import { commitPrepared, OUTDATED, type Prepared } from './prepared.js';
 import type { RecordChange, RecordEdits } from './record-edits.js';
 import { mayReplace, planSignedEdits, planUnsignedEdits, type SignedPlan, signPlannedEdits } from './replacement.js';
@@ -192,6 +191,7 @@ async function withPacked(
   { owners }: ReadyEdits,
 ): Promise<Replacement | undefined> {
   if (!replacement?.difference) return replacement;
+  const { packDifference } = await import('./packed-difference.js');
   const { difference, unsure } = replacement;
   const except = [APEX, ...unsure, ...owners.map(({ ownerKey }) => ownerKey)];
   return { ...replacement, packed: await inSlices(clock, packDifference(difference, except)) };
