@@ -235,6 +235,8 @@ async function measureTails(
     for (const connections of TAIL_CONNECTIONS) {
       const wanted: Load = { ...KINDS[kind]!.load, connections, requests, cpu: LOAD_CPU };
       const [ours, theirs]: [number[], number[]] = [[], []];
+      // As in measureSpeed, the first round warms caches and the compiler of the edge and does not count.
+      for (const { ports } of [edge, nginx]) await load(ports, { ...wanted, requests: Math.max(WARMING, requests) });
       for (let round = 0; round < rounds; round++) {
         ours.push(await tailOf(directory, edge.ports, wanted));
         theirs.push(await tailOf(directory, nginx.ports, wanted));
