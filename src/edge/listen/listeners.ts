@@ -1,5 +1,5 @@
 /** The sockets of the edge: plain HTTP and HTTPS on each address. */
-import { createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { BACKLOG } from '../../base/connections/backlog.js';
 
 export interface EdgePlaces {
@@ -36,13 +36,13 @@ export async function listenAt(
   const addresses: string[] = [];
   let missing: EdgeListenError | undefined;
   const closeAll = async (): Promise<void> => {
-    await Promise.all(servers.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))));
+    await Promise.all(servers.map(close));
   };
   try {
     for (const host of hosts) {
       try {
-        servers.push(await listen({ host, port: httpPort, reusePort }, accept.http));
-        servers.push(await listen({ host, port: httpsPort, reusePort }, accept.https));
+        await listenTogether({ host, port: httpPort, reusePort }, accept.http, servers);
+        await listenTogether({ host, port: httpsPort, reusePort }, accept.https, servers);
         addresses.push(host);
       } catch (error) {
         if (!(error instanceof EdgeListenError) || error.code !== 'EAFNOSUPPORT') throw error;
@@ -59,10 +59,38 @@ export async function listenAt(
 
 const KEEP_ALIVE_MS = 60_000;
 
+/**
+ * Sockets of this process at each port, to which the system deals connections out. A turn of the event loop takes one connection from each
+ * socket: with a single one, whoever comes last waits for as many turns as there are newcomers, each as long as all open connections need.
+ */
+const SOCKETS = 8;
+
 interface ListenPlace {
   readonly host: string;
   readonly port: number;
   readonly reusePort: boolean;
+}
+
+/** Adds to `servers`. Where the system does not share ports, it is a single one. */
+async function listenTogether(place: ListenPlace, accept: (socket: Socket) => void, servers: Server[]): Promise<void> {
+  const canShare = process.platform === 'linux';
+  // Sockets that share their port can be bound beside those of other programs of this user.
+  if (canShare && !place.reusePort) await close(await listen(place, (socket) => socket.destroy()));
+  const first = await listen({ ...place, reusePort: canShare }, accept);
+  servers.push(first);
+  const { port } = first.address() as AddressInfo;
+  for (let others = 1; canShare && others < SOCKETS; others++) {
+    try {
+      servers.push(await listen({ ...place, port, reusePort: true }, accept));
+    } catch (error) {
+      if (!(error instanceof EdgeListenError)) throw error;
+      return;
+    }
+  }
+}
+
+function close(server: Server): Promise<void> {
+  return new Promise((resolve) => server.close(() => resolve()));
 }
 
 function listen({ host, port, reusePort }: ListenPlace, accept: (socket: Socket) => void): Promise<Server> {
