@@ -102,6 +102,8 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['one HTTP connection in a turn', '32, 256', 'base/connections/in-turns.ts', 'REQUESTS_A_TURN = 32'],
   ['connections that wait until', '4,096', 'base/connections/backlog.ts', 'BACKLOG = 4096'],
   ['one HTTP connection in a turn', '32, 256', 'base/connections/small-pieces.ts', 'PIECES_A_TURN = 256'],
+  ['all HTTP connections in a turn', '32', 'base/connections/in-turns.ts', 'new FurtherRequests(REQUESTS_A_TURN)'],
+  ['all HTTP connections in a turn', '512', 'edge/listen/front.ts', 'FURTHER_A_TURN = 512'],
   ['HTTP requests of all connections', '20,000', 'base/connections/in-turns.ts', 'MOST_WAITING = 20_000'],
   ['queries over TCP and TLS in a turn', '128', 'server/turns/answer-turns.ts', 'FRAMES_A_TURN = 128'],
   ['queries over TCP and TLS in a turn', '256', 'server/turns/answer-turns.ts', 'FRAMES_A_ROUND = 256'],

@@ -5,7 +5,7 @@
  */
 import type { Socket } from 'node:net';
 import { type Clock, steadyMs } from '../base/clock.js';
-import { REQUESTS_A_TURN } from '../base/connections/in-turns.js';
+import { type FurtherRequests, REQUESTS_A_TURN } from '../base/connections/in-turns.js';
 import { keepOpen } from './half-closed.js';
 import { HeadReader, type PlainHead, type PlainUpload } from './request-head.js';
 import { kept, shareReads } from './shared-reads.js';
@@ -51,6 +51,7 @@ export interface PlainOptions {
   readonly longestMs?: number;
   /** How often these times are checked, milliseconds. */
   readonly checkMs: number;
+  readonly further: FurtherRequests;
   /** Takes the connection over; octets that were not answered come first. */
   readonly handOver: (socket: Socket) => void;
   /** A connection that sent no request in time. */
@@ -223,7 +224,7 @@ class PlainConnection {
     let at = 0;
     let requests = 0;
     while (at < octets.length && !this.current && !this.isOver) {
-      if (++requests > REQUESTS_A_TURN) {
+      if (++requests > 1 && (requests > REQUESTS_A_TURN || this.options.further.take(1) === 0)) {
         this.isReading = false;
         this.yieldTurn(octets.subarray(at));
         return;

@@ -7,6 +7,7 @@ import type { Server as SecureServer } from 'node:https';
 import type { Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import type { Clock } from '../base/clock.js';
+import { FURTHER_REQUESTS } from '../base/connections/in-turns.js';
 import { type Channel, createPlainConnections } from './connections.js';
 import type { PlainHead, PlainUpload } from './request-head.js';
 import { WholeResponse } from './whole-response.js';
@@ -59,6 +60,7 @@ export function answerPlainFirst(
     keepAliveMs: server.keepAliveTimeout,
     longestMs: LONGEST_MS,
     checkMs: CHECK_MS,
+    further: FURTHER_REQUESTS,
     handOver,
     // It answers 408.
     onLate: handOver,

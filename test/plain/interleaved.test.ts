@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect, createServer as createListener, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
+import { FURTHER_REQUESTS } from '../../src/base/connections/in-turns.js';
 import { createPlainConnections } from '../../src/plain/connections.js';
 import { WholeResponse } from '../../src/plain/whole-response.js';
 import { seededRandom } from '../support/seeded-random.js';
@@ -60,7 +61,13 @@ t.test('each answer is of its own request', async (t) => {
   let plain = 0;
   const handOver = (socket: Socket): void => void http.emit('connection', socket);
   const times = { firstMs: 60_000, idleMs: 60_000, keepAliveMs: 60_000, checkMs: 1000 };
-  const connections = createPlainConnections({ clock, ...times, handOver, onLate: handOver });
+  const connections = createPlainConnections({
+    clock,
+    ...times,
+    further: FURTHER_REQUESTS,
+    handOver,
+    onLate: handOver,
+  });
   const listener = createListener((socket) => {
     socket.on('error', () => {});
     connections.accept(socket, ({ url, method, isLast, rawHeaders }, channel) => {

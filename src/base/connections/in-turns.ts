@@ -15,6 +15,33 @@ const MOST_WAITING = 20_000;
 
 let waitingInAll = 0;
 
+/**
+ * Requests that are begun in a turn of the event loop besides the first one of each connection. A turn takes one connection from a
+ * listener, so that whoever connects would wait for everything that is asked over all others.
+ */
+export class FurtherRequests {
+  private left: number;
+
+  constructor(private readonly most: number) {
+    this.left = most;
+  }
+
+  /** Returns how many of so many may begin in this turn. */
+  take(count: number): number {
+    if (this.left === this.most) setImmediate(this.renew);
+    const taken = Math.min(count, this.left);
+    this.left -= taken;
+    return taken;
+  }
+
+  private readonly renew = (): void => {
+    this.left = this.most;
+  };
+}
+
+/** Of all servers of this process that need some tenths of a millisecond for a request. */
+export const FURTHER_REQUESTS = new FurtherRequests(REQUESTS_A_TURN);
+
 interface Turn {
   begun: number;
   readonly waiting: (() => void)[];
@@ -26,7 +53,8 @@ export function takeTurns(): (socket: Socket, begin: () => void) => void {
   return (socket, begin) => {
     const turn = turns.get(socket) ?? { begun: 0, waiting: [] };
     turns.set(socket, turn);
-    if (turn.waiting.length === 0 && turn.begun < REQUESTS_A_TURN) {
+    const mayBegin = turn.begun === 0 || (turn.begun < REQUESTS_A_TURN && FURTHER_REQUESTS.take(1) > 0);
+    if (turn.waiting.length === 0 && mayBegin) {
       if (turn.begun++ === 0) setImmediate(goOn, socket, turn);
       begin();
       return;
@@ -44,7 +72,11 @@ function take({ waiting }: Turn, most: number): (() => void)[] {
 }
 
 function goOn(socket: Socket, turn: Turn): void {
-  const next = take(turn, socket.destroyed ? Number.POSITIVE_INFINITY : REQUESTS_A_TURN);
+  const further = Math.min(turn.waiting.length, REQUESTS_A_TURN) - 1;
+  const next = take(
+    turn,
+    socket.destroyed ? Number.POSITIVE_INFINITY : 1 + FURTHER_REQUESTS.take(Math.max(0, further)),
+  );
   turn.begun = next.length;
   if (socket.destroyed) return;
   if (next.length > 0) setImmediate(goOn, socket, turn);

@@ -4,7 +4,7 @@
  */
 import type { TLSSocket } from 'node:tls';
 import { type Clock, steadyMs } from '../../base/clock.js';
-import { REQUESTS_A_TURN } from '../../base/connections/in-turns.js';
+import { type FurtherRequests, REQUESTS_A_TURN } from '../../base/connections/in-turns.js';
 import { kept, shareReads } from '../../plain/shared-reads.js';
 import type { ClientStreams, OpenStreams } from '../exchange/open-streams.js';
 import type { Sending, Stalls } from '../exchange/stalls.js';
@@ -44,6 +44,7 @@ export interface ClientConnectionOptions {
   /** Milliseconds until the client's settings have come, and until one that asks for nothing answers a PING. */
   readonly prefaceMs: number;
   readonly idleMs: number;
+  readonly further: FurtherRequests;
   readonly onRequest: (stream: ClientStream) => void;
   /** The connection ends because its client broke the protocol, or reset stream after stream. */
   readonly onFlood: (kind: FloodKind) => void;
@@ -226,7 +227,8 @@ export class ClientConnection implements FramesOwner, Sending {
   /** Those that were reset before everything was read cost nothing more. */
   private beginRequests(): void {
     if (this.asked.length === 0 || this.isYielding) return;
-    const due = this.asked.splice(0, REQUESTS_A_TURN);
+    const further = Math.min(this.asked.length, REQUESTS_A_TURN) - 1;
+    const due = this.asked.splice(0, 1 + this.options.further.take(further));
     for (const stream of due) if (!stream.isOver) this.options.onRequest(stream);
     if (this.asked.length > 0) this.yieldTurn();
   }

@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../../base/clock.js';
+import { FurtherRequests } from '../../base/connections/in-turns.js';
 import { clientNetwork, plainAddress } from '../../base/ip.js';
 import type { Random } from '../../base/random.js';
 import { isCovered } from '../../dns/certified.js';
@@ -81,6 +82,9 @@ export interface Front {
   /** After the last connection. */
   close(): void;
 }
+
+/** Of all connections in a turn: with usual ones, some milliseconds. A turn also writes together what HTTP/2 has answered in it. */
+const FURTHER_A_TURN = 512;
 
 /** Facts about a connection. */
 interface Line extends LineFacts {
@@ -182,8 +186,9 @@ function createProtocols(options: FrontOptions, lines: Lines) {
     clock,
     options.limits,
   );
+  const further = new FurtherRequests(FURTHER_A_TURN);
   const http2 = createHttp2Listener({
-    ...{ clock, stalls: options.stalls, open: openStreams, prefaceMs: options.handshakeMs, onFault },
+    ...{ clock, stalls: options.stalls, open: openStreams, prefaceMs: options.handshakeMs, further, onFault },
   });
   const acceptHttp2 = (socket: TLSSocket, line: Line): void =>
     http2.accept(socket, {
@@ -207,7 +212,7 @@ function createProtocols(options: FrontOptions, lines: Lines) {
     } else if (body || !answerStream(read, stream, facts, line)) handle(read, facts, line, '2.0', stream);
     if (!stream.isOver) stream.whenOver = openStreams.enter(accountOf());
   };
-  const plain = createPlain(options, (socket) => {
+  const plain = createPlain(options, further, (socket) => {
     options.onHandedOver();
     http1.emit('connection', socket);
   });
@@ -300,7 +305,11 @@ class PlainAnswers {
   }
 }
 
-function createPlain(options: FrontOptions, handOver: (socket: Socket) => void): PlainConnections {
+function createPlain(
+  options: FrontOptions,
+  further: FurtherRequests,
+  handOver: (socket: Socket) => void,
+): PlainConnections {
   const { clock, limits = HTTP_LIMITS } = options;
   return createPlainConnections({
     clock,
@@ -308,6 +317,7 @@ function createPlain(options: FrontOptions, handOver: (socket: Socket) => void):
     idleMs: limits.keepAliveMs + KEEP_ALIVE_SLACK_MS,
     keepAliveMs: limits.keepAliveMs,
     checkMs: checkMsOf(limits),
+    further,
     handOver,
     onLate: (socket) => answerAndEnd(socket, 408, options),
   });

@@ -1,6 +1,7 @@
 /** HTTP/2 from clients, over TLS connections that others have accepted. Abuse of the protocol closes the connection. */
 import type { TLSSocket } from 'node:tls';
 import { type Clock, steadyMs } from '../../base/clock.js';
+import type { FurtherRequests } from '../../base/connections/in-turns.js';
 import type { OpenStreams } from '../exchange/open-streams.js';
 import type { Stalls } from '../exchange/stalls.js';
 import { ClientConnection } from '../http2/client-connection.js';
@@ -18,6 +19,7 @@ export interface Http2ListenerOptions {
   readonly open: OpenStreams;
   /** Until the client's settings have come. */
   readonly prefaceMs?: number | undefined;
+  readonly further: FurtherRequests;
   readonly onFault: (error: unknown) => void;
 }
 
@@ -37,7 +39,7 @@ export interface Http2Listener {
 }
 
 export function createHttp2Listener(options: Http2ListenerOptions): Http2Listener {
-  const { clock, stalls, open, prefaceMs = PREFACE_MS, onFault } = options;
+  const { clock, stalls, open, prefaceMs = PREFACE_MS, further, onFault } = options;
   const shares = createWindowShares();
   const connections = new Set<ClientConnection>();
   const cancel = clock.every(CHECK_MS, () => {
@@ -49,7 +51,10 @@ export function createHttp2Listener(options: Http2ListenerOptions): Http2Listene
       const onClose = (): void => void connections.delete(connection);
       const times = { clock, prefaceMs, idleMs: IDLE_MS };
       const events = { onRequest, onFlood, onClose, onFault };
-      const connection = new ClientConnection(socket, { ...times, ...events, client: network, shares, stalls, open });
+      const connection = new ClientConnection(socket, {
+        ...{ ...times, ...events, client: network },
+        ...{ shares, stalls, open, further },
+      });
       connections.add(connection);
     },
     drain() {

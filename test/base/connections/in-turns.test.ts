@@ -1,5 +1,7 @@
 /** Requests that come in one piece: when they begin, in which order, and what is read meanwhile. */
+import { setImmediate as turn } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import { REQUESTS_A_TURN } from '../../../src/base/connections/in-turns.js';
 import { until } from '../../support/until.js';
 import { startInTurns } from './turns-server.js';
 
@@ -26,6 +28,21 @@ t.test('a client with many requests lets others have their turn', async (t) => {
   t.strictSame(heard, ['/first', '/other', '/first', '/last']);
   first.socket.write(get('/again'));
   await until(() => first.text().endsWith('/again'));
+});
+
+t.test('the further requests of all connections share a turn', async (t) => {
+  let begun = 0;
+  const { open } = await start(t, () => begun++);
+  const clients = await Promise.all(Array.from({ length: 16 }, open));
+  for (const { socket } of clients) socket.write(get('/').repeat(100));
+  let [most, before] = [0, 0];
+  while (begun < clients.length * 100) {
+    await turn();
+    most = Math.max(most, begun - before);
+    before = begun;
+  }
+  // What one turn leaves may be begun in the next one, before it is counted.
+  t.ok(most <= 2 * (clients.length + REQUESTS_A_TURN), `${most} requests in a turn`);
 });
 
 t.test('while requests wait, nothing more is read', async (t) => {

@@ -1,7 +1,8 @@
 /** What clients may do over HTTP/2 to a connection, its memory, and the streams of others. */
 import t from 'tap';
+import { FurtherRequests } from '../../../src/base/connections/in-turns.js';
 import type { ClientStream } from '../../../src/edge/http2/client-stream.js';
-import { CODE, FLAG, FRAME, frame, number, SETTING, settings } from '../../../src/edge/http2/frames.js';
+import { CODE, FLAG, FRAME, frame, number, PREFACE, SETTING, settings } from '../../../src/edge/http2/frames.js';
 import { BlockReader, writeBlock } from '../../../src/edge/http2/hpack.js';
 import { until } from '../../support/until.js';
 import { answer, FIELDS, get, openConnection as open, post } from './client-line.js';
@@ -17,6 +18,15 @@ t.test('responses to requests that come together leave in one write', async (t) 
   none.line.push(get(1));
   await until(() => none.of(FRAME.headers).length === 1);
   t.strictSame([none.of(FRAME.headers)[0]!.flags, none.of(FRAME.data)], [5, []], 'without a body, the head is the end');
+});
+
+t.test('the further requests of all connections share a turn', async (t) => {
+  const further = new FurtherRequests(2);
+  const begun: string[] = [];
+  const ask = Buffer.concat([PREFACE, settings([]), get(1), get(3), get(5), get(7)]);
+  for (const name of ['a', 'b']) open(({ id }) => begun.push(`${name}${id}`), ask, { further });
+  await until(() => begun.length === 8);
+  t.strictSame(begun, ['a1', 'a3', 'a5', 'b1', 'a7', 'b3', 'b5', 'b7'], 'in each turn, the first of each and two more');
 });
 
 t.test('frames that come octet by octet', async (t) => {

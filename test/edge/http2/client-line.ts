@@ -3,6 +3,7 @@ import { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import t from 'tap';
 import { SystemClock } from '../../../src/base/clock.js';
+import { FurtherRequests } from '../../../src/base/connections/in-turns.js';
 import type { ClientEvents } from '../../../src/edge/exchange/client-response.js';
 import { createOpenStreams } from '../../../src/edge/exchange/open-streams.js';
 import { createStalls } from '../../../src/edge/exchange/stalls.js';
@@ -79,6 +80,7 @@ export function connectionOver(
       open: createOpenStreams(),
       prefaceMs: 60_000,
       idleMs: 60_000,
+      further: new FurtherRequests(512),
     },
     onRequest,
     onFlood: () => {},
