@@ -595,6 +595,10 @@ t.test('invalid bodies are distinguished', async (t) => {
       { name: 'x', policies: [good, { ...good, permission_groups: [{ id: 'nope' }] }] },
       '/policies/1/permission_groups/0',
     ],
+    [
+      { name: 'x', policies: [{ ...good, permission_groups: Array(101).fill({ id: groupId('DNS Read') }) }] },
+      '/policies/0/permission_groups',
+    ],
     [{ name: 'x', policies: [{ ...good, resources: {} }] }, '/policies/0/resources'],
     [{ name: 'x', policies: [{ ...good, resources: { zone: '*' } }] }, '/policies/0/resources'],
     [{ name: 'x', policies: [{ ...good, resources: { [ZONE + zone]: 'some' } }] }, '/policies/0/resources'],

@@ -67,10 +67,12 @@ export const policyInput = z
   .strictObject({
     id: repeated,
     effect: z.enum(['allow', 'deny'], { error: 'allow or deny' }),
-    permission_groups: z
-      .array(z.strictObject({ id: z.string(), name: repeated, scopes: repeated, meta: repeated }))
-      .min(1, { error: 'a non-empty list' })
-      .describe('Only the identifier is used'),
+    permission_groups: listOf(
+      z.strictObject({ id: z.string(), name: repeated, scopes: repeated, meta: repeated }),
+      1,
+      100,
+      'permission groups',
+    ).describe('Only the identifier is used'),
     resources,
     records: z
       .strictObject({

@@ -69,7 +69,8 @@ function countResources({ resources }: PolicyInput): number {
 
 function readPolicy(ctx: Context, input: PolicyInput, owner: { readonly account?: string }, at: string): Policy {
   const { effect, permission_groups: groups, resources, records } = input;
-  const chosen = groups.map((entry, i) => readGroup(entry, `${at}/permission_groups/${i}`));
+  // Each is compared with each resource.
+  const chosen = [...new Set(groups.map((entry, i) => readGroup(entry, `${at}/permission_groups/${i}`)))];
   const scope = records ? readRecordScope(records, `${at}/records`) : undefined;
   if (scope && effect === 'deny') throw badBody('a deny policy always applies to all records', `${at}/records`);
   if (scope && chosen.some(({ areas }) => !areas.includes('dns'))) {
@@ -78,7 +79,7 @@ function readPolicy(ctx: Context, input: PolicyInput, owner: { readonly account?
   const policy: Policy = {
     id: Buffer.from(makeId(ctx.clock.nowUs(), ctx.random)).toString('hex'),
     effect,
-    groups: [...new Set(chosen.map(({ id }) => id))],
+    groups: chosen.map(({ id }) => id),
     resources: readResources(resources, `${at}/resources`),
     ...(scope && { records: scope }),
   };
@@ -125,16 +126,16 @@ function checkResource(
   if (scope === 'user' && (id !== ctx.actor.userId || owner.account !== undefined)) {
     throw badBody('user permissions are only valid in a token of the same user', at);
   }
+  const place = located(ctx, { scope, id, ...(account !== undefined && { account }) });
   for (const entry of groups) {
     const fits = entry.scope === scope || (scope === 'account' && entry.scope !== 'user');
     if (!fits) throw badBody(`${entry.name} does not apply to ${scope} resources`, at);
-    if (policy.effect === 'allow')
-      requireGivableGroup(ctx, entry, { scope, id, ...(account === undefined ? {} : { account }) });
+    if (policy.effect === 'allow') requireGivableGroup(ctx, entry, place);
   }
 }
 
 function requireGivableGroup(ctx: Context, entry: PermissionGroup, resource: Resource): void {
-  const target = targetOf(ctx, entry, resource);
+  const target = targetOf(entry, resource);
   for (const area of entry.areas) requireGivable(ctx.actor, area, entry.level, target);
 }
 
@@ -150,18 +151,26 @@ export function requireNoMore(
   if (policies === null) throw accountFailure('outOfScope');
   for (const policy of policies.filter(({ effect }) => effect === 'allow')) {
     const entries = policy.groups.flatMap((id) => findPermissionGroup(id) ?? []);
-    for (const resource of resourcesOf(policy)) for (const entry of entries) requireGivableGroup(ctx, entry, resource);
+    for (const resource of resourcesOf(policy)) {
+      const place = located(ctx, resource);
+      for (const entry of entries) requireGivableGroup(ctx, entry, place);
+    }
   }
 }
 
+/** A resource with the account that its zone is in. */
+function located({ store }: Context, resource: Resource): Resource {
+  const id = resource.scope === 'zone' ? parseId(resource.id) : undefined;
+  const zone = id && findZoneById(store, id);
+  return zone ? { ...resource, account: accountIdOf(store, zone) } : resource;
+}
+
 /** The target of a group on a resource, for checking the actor's own policies. */
-function targetOf(ctx: Context, { scope: given }: PermissionGroup, { scope, id, account }: Resource): Target {
+function targetOf({ scope: given }: PermissionGroup, { scope, id, account = '*' }: Resource): Target {
   if (scope === 'user') return { user: id };
   if (scope === 'account') return given === 'zone' ? { account: id, zone: '*' } : { account: id, bucket: '*' };
   if (scope === 'bucket') return { account: id.split('_', 1)[0]!, bucket: id.slice(id.indexOf('_') + 1) };
-  const octets = parseId(id);
-  const zone = octets && findZoneById(ctx.store, octets);
-  return { zone: id, account: zone ? accountIdOf(ctx.store, zone) : (account ?? '*') };
+  return { zone: id, account };
 }
 
 function readRecordScope({ names, types }: RecordsInput, at: string): RecordScope {
