@@ -56,6 +56,8 @@ const files =
         .filter((file) => isLong(file) === values.long)
         .sort()
         .sort((one, other) => rankOf(one) - rankOf(other));
+/** Lines of the sources in what fails. To read where they are takes a tenth of the time of all tests. */
+const sourceLines = positionals.length > 0 ? ['--enable-source-maps'] : [];
 const missing = LONGEST.filter((file) => !existsSync(file));
 if (missing.length > 0) throw new Error(`named as long, and not there: ${missing.join(', ')}`);
 
@@ -76,7 +78,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 
 function run(file: string): Promise<Ended> {
   const startedMs = performance.now();
-  const child = spawn(process.execPath, ['--enable-source-maps', file], {
+  const child = spawn(process.execPath, [...sourceLines, file], {
     env: { ...process.env, TAP_TIMEOUT: String(LIMIT_S) },
     stdio: ['ignore', 'pipe', 'inherit'],
     timeout: KILL_MS,
