@@ -50,6 +50,16 @@ export function listValues(query: Query, name: string): string[] {
     .filter((value) => value !== '');
 }
 
+/** The largest number of values of one filter. */
+const MOST_VALUES = 100;
+
+/** All values of a filter. Throws 400 for too many: without some of them, it would show what was not asked for. */
+export function filterValues(query: Query, name: string): string[] {
+  const values = listValues(query, name);
+  if (values.length > MOST_VALUES) throw failure('badParameter', { name, expected: `at most ${MOST_VALUES} values` });
+  return values;
+}
+
 /** A value of an enumeration in any case. Throws 400 for any other value. */
 export function choiceValue<Choice extends string>(
   query: Query,

@@ -79,6 +79,16 @@ t.test('filters find actions, in pages', async (t) => {
     'record.delete',
   ]);
   t.strictSame(await descriptions('actor_email.not=admin@localhost&resource_type=record'), []);
+  for (const name of ['resource_id', 'resource_id.not']) {
+    const values = (count: number): string =>
+      `${name}=${record},${Array.from({ length: count - 1 }, (_, i) => `${i}`)}`;
+    t.match(await call('GET', `${events}?${values(100)}`), { status: 200 }, name);
+    t.match(
+      await call('GET', `${events}?${values(101)}`),
+      { status: 400, json: { errors: [{ code: 9207 }] } },
+      `${name}: none is left out`,
+    );
+  }
   const walked: string[] = [];
   for (let cursor: string | undefined = ''; cursor !== undefined; ) {
     const { json: slice } = await call('GET', `${events}?limit=2${cursor && `&cursor=${cursor}`}`);

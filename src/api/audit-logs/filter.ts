@@ -1,11 +1,9 @@
 /** Filters of the audit log out of query strings. */
 import type { AuditFilter, Choice } from '../../control/access/audit.js';
 import { failure } from '../errors.js';
-import { firstValue, listValues, type Query, textValue, timeValue } from '../query.js';
+import { filterValues, firstValue, type Query, textValue, timeValue } from '../query.js';
 import { EVENT_FILTERS } from './schema.js';
 
-/** The largest number of values of one filter. */
-const MOST_VALUES = 100;
 /** Page sizes of the newer list. */
 const SLICE = { usual: 100, most: 1000 } as const;
 
@@ -29,8 +27,8 @@ export function pageFilter(query: Query): AuditFilter {
 export function sliceFilter(query: Query): AuditFilter {
   const filter: Record<string, Choice> = {};
   for (const [name, member] of Object.entries(EVENT_FILTERS)) {
-    const any = listValues(query, name).slice(0, MOST_VALUES);
-    const none = listValues(query, `${name}.not`).slice(0, MOST_VALUES);
+    const any = filterValues(query, name);
+    const none = filterValues(query, `${name}.not`);
     if (any.length + none.length > 0) filter[member] = { any, none };
   }
   return { ...filter, ...timesOf(query) };
