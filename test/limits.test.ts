@@ -135,6 +135,7 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['UPDATE under way', 'for 3 s', 'transfer/update/admission.ts', 'waitMs: 3000'],
   ['NOTIFY under way', '80, 64, 8', 'transfer/notify/notifier.ts', 'places: 80'],
   ['edge: connections of one client', '4,096', 'edge/edge.ts', 'MOST_CONNECTIONS_OF_ONE = 4096'],
+  ['edge: TLS handshakes that start', '2, in turns', 'edge/listen/tls-accept.ts', 'STARTS_A_TURN = 2'],
   ['edge: connections of a client that', '3 for resets, 20', 'edge/listen/connections.ts', 'resets: 3, broken: 20'],
   ['edge: requests at origins', '8,192', 'edge/proxy/origin-places.ts', 'MOST_PLACES = 8192'],
   ['edge: requests at origins', 'for 5 s', 'edge/proxy/origin-places.ts', 'PLACE_WAIT_MS = 5000'],
@@ -242,6 +243,7 @@ const COUNTED: Readonly<Record<string, readonly string[] | string>> = {
   'bucket/local-store.ts': 'pieces of bodies that wait for no more than the others of one turn of the event loop',
   'edge/cache/stage.ts': 'the same',
   'edge/compress/thread-turns.ts': 'the same, of encoders',
+  'edge/listen/tls-accept.ts': 'the same, of handshakes',
   'edge/proxy/origin-places.ts': ['kind', 'kind-client'],
   'jobs/places.ts': ['job_kind', 'flattening'],
   'mail/mail.ts': ['mail'],
@@ -269,7 +271,7 @@ const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8'
   (file) => file.endsWith('.ts') && !file.startsWith('base/'),
 );
 const inTurns = files.filter((file) =>
-  /\b(createTurns|keptTurns|createTurnQueue|createDividedTurnQueue|createBodyPace|ClassedQueue|hasRoomFor|hasShareFor)\b[<(]/.test(
+  /\b(createTurns|keptTurns|createTurnQueue|createDividedTurnQueue|createBodyPace|createTurnPace|ClassedQueue|hasRoomFor|hasShareFor)\b[<(]/.test(
     read(`src/${file}`),
   ),
 );

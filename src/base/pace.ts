@@ -1,11 +1,11 @@
 /**
- * Bodies are written in pieces, in turns by account and of one account by client: a client that reads nothing takes megabytes until its
- * connection is full, and many of them at once would keep everybody else waiting.
+ * What takes long is done in pieces, in turns by account and of one account by client. So bodies are written: a client that reads nothing
+ * takes megabytes until its connection is full, and many of them at once would keep everybody else waiting.
  */
 import { createDividedTurnQueue } from './lists/turn-queue.js';
 
 export interface Pace {
-  /** Calls `next`, which makes or writes a piece, when it is the turn of the account, and of the client among those of the account. */
+  /** Calls `next`, which does one piece, when it is the turn of the account, and of the client among those of the account. */
   wait(account: number, client: string, next: () => void): void;
 }
 
@@ -30,11 +30,6 @@ interface Waiting {
 
 /** `most`: pieces in a turn of the event loop while no connections come. */
 export function createBodyPace(most: number): Pace {
-  const waiting = createDividedTurnQueue<Waiting>(
-    ({ account }) => account,
-    ({ client }) => client,
-  );
-  let isPlanned = false;
   let seen = newcomers;
   let turns = 0;
   const piecesNow = (): number => {
@@ -42,6 +37,16 @@ export function createBodyPace(most: number): Pace {
     seen = newcomers;
     return ++turns % TURNS_BESIDE_NEWCOMERS === 0 ? 1 : 0;
   };
+  return createTurnPace(piecesNow);
+}
+
+/** `piecesNow`: how many in this turn of the event loop. */
+export function createTurnPace(piecesNow: () => number): Pace {
+  const waiting = createDividedTurnQueue<Waiting>(
+    ({ account }) => account,
+    ({ client }) => client,
+  );
+  let isPlanned = false;
   const run = (): void => {
     isPlanned = false;
     for (const { next } of waiting.take(piecesNow())) next();

@@ -104,6 +104,7 @@ export function createFront(options: FrontOptions): Front {
   const { http1, http2, acceptHttp2, plain, answerPlain } = createProtocols(options, lines);
   const acceptTls = createTlsAcceptor({
     findTls: options.findTls,
+    accountOf: options.accountOf,
     onRefused: options.onRefusedHandshake,
     clock,
     helloMs: options.handshakeMs,

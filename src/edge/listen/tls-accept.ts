@@ -1,9 +1,13 @@
 /**
  * Accepts TCP connections for TLS. It reads the client's first message, looks up the TLS context of the host, and starts the
  * handshake with that context. A client that asks for a host without a certificate gets the alert `handshake_failure`.
+ *
+ * A first message costs its sender nothing, and here a signature: handshakes start in turns, by the account of the host and its clients.
  */
 import type { Socket } from 'node:net';
 import type { Clock } from '../../base/clock.js';
+import { clientNetwork, plainAddress } from '../../base/ip.js';
+import { createTurnPace } from '../../base/pace.js';
 import { readClientHello } from '../tls/client-hello.js';
 import type { HostTls } from '../tls/contexts.js';
 
@@ -12,13 +16,17 @@ export type RefusedHandshake = 'unknown-host' | 'no-host' | 'not-tls' | 'too-slo
 export interface TlsAcceptOptions {
   /** Synchronous; undefined if the host has no certificate. */
   readonly findTls: (serverName: string) => HostTls | undefined;
+  /** The number of the account of a host; 0: of nobody. */
+  readonly accountOf: (serverName: string) => number;
   readonly onRefused: (why: RefusedHandshake) => void;
   readonly clock: Clock;
-  /** Time for the first message, milliseconds. */
+  /** Time until the handshake starts, milliseconds. */
   readonly helloMs?: number | undefined;
 }
 
 const HELLO_MS = 10_000;
+/** Handshakes that start in a turn of the event loop. With a key of RSA, 4096 bits, each takes some milliseconds. */
+const STARTS_A_TURN = 2;
 
 /** Fatal alerts (RFC 8446 §6): record type 21, version, length 2, level 2, description. */
 const HANDSHAKE_FAILURE = Buffer.of(21, 3, 3, 0, 2, 2, 40);
@@ -28,6 +36,7 @@ const PLAIN_HTTP = Buffer.from(
 
 export function createTlsAcceptor(options: TlsAcceptOptions): (socket: Socket) => void {
   const { clock, helloMs = HELLO_MS } = options;
+  const pace = createTurnPace(() => STARTS_A_TURN);
   return (socket) => {
     const refuse = (why: RefusedHandshake, last?: Buffer): void => {
       cancel();
@@ -37,6 +46,17 @@ export function createTlsAcceptor(options: TlsAcceptOptions): (socket: Socket) =
     };
     const cancel = clock.after(helloMs, () => refuse('too-slow'));
     socket.once('close', cancel);
+    const start = (serverName: string, octets: Buffer): void => {
+      if (socket.destroyed) return;
+      const tls = options.findTls(serverName);
+      if (!tls) {
+        refuse('unknown-host', HANDSHAKE_FAILURE);
+        return;
+      }
+      cancel();
+      socket.unshift(octets);
+      tls.accept(socket);
+    };
     readFirst(socket, (octets) => {
       const hello = readClientHello(octets);
       if (hello.kind === 'more') return false;
@@ -44,13 +64,8 @@ export function createTlsAcceptor(options: TlsAcceptOptions): (socket: Socket) =
       else if (hello.serverName === undefined) refuse('no-host', HANDSHAKE_FAILURE);
       else {
         const serverName = hello.serverName.replace(/\.$/, '');
-        const tls = options.findTls(serverName);
-        if (!tls) refuse('unknown-host', HANDSHAKE_FAILURE);
-        else {
-          cancel();
-          socket.unshift(octets);
-          tls.accept(socket);
-        }
+        const client = clientNetwork(plainAddress(socket.remoteAddress));
+        pace.wait(options.accountOf(serverName), client, () => start(serverName, octets));
       }
       return true;
     });
