@@ -101,6 +101,9 @@ export function buildBucketApplication(options: ApplicationOptions): FastifyInst
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload));
   app.addHook('onRequest', (request, reply, done) => {
     reply.raw.once('close', () => report(options, entryOf(request, reply)));
+    const { headers, mediaType, raw } = request;
+    // It counts as absent; the framework would answer 415.
+    if (headers['content-type'] !== undefined && mediaType === undefined) raw.headers['content-type'] = undefined;
     const refused = judge(options, request);
     if (refused === undefined) done();
     else refuse(request, reply, refused, options.clock);

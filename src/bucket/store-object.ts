@@ -6,7 +6,7 @@ import type { StorageClass } from '../store/objects/buckets.js';
 import { gatherBody } from './bodies/gathered-body.js';
 import { objectFailure } from './errors.js';
 import { readMetadata } from './metadata.js';
-import type { BeforeWrite, ObjectItem, ObjectStore, Pieces } from './object-store.js';
+import type { BeforeWrite, HttpMetadata, ObjectItem, ObjectStore, Pieces } from './object-store.js';
 
 export interface Upload {
   readonly headers: IncomingHttpHeaders;
@@ -29,7 +29,7 @@ export async function storeObject(
   const size = declared === undefined ? undefined : Number(declared);
   if (size !== undefined && size > limit) throw objectFailure('tooLarge', { limit });
   return objects.put(bucket, key, body, {
-    httpMetadata: readMetadata(headers),
+    httpMetadata: metadataOf(headers),
     storageClass,
     limit,
     size: size ?? (headers['transfer-encoding'] === undefined ? 0 : undefined),
@@ -61,6 +61,15 @@ export function lookNowAndThen(clock: Clock, requireStill: () => void): () => vo
     requireStill();
     lookedMs = nowMs;
   };
+}
+
+/** A media type, perhaps with parameters (RFC 9110 §8.3.1). */
+const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+\s*(;|$)/;
+
+/** A content type that cannot be one counts as absent, not as an error (v4: §0.6), also where the framework does not look at it. */
+function metadataOf(headers: IncomingHttpHeaders): HttpMetadata {
+  const { contentType, ...rest } = readMetadata(headers);
+  return contentType !== undefined && MEDIA_TYPE.test(contentType) ? { contentType, ...rest } : rest;
 }
 
 /** A checksum in base64 or hexadecimal; undefined when there is none. Throws 400 for any other value. */

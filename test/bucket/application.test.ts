@@ -308,6 +308,12 @@ test('metadata', async (t) => {
     text: '',
     headers: { etag: got.headers.etag, 'cache-control': 'max-age=60', 'last-modified': first },
   });
+  // Node's server reads a request with the field Keep-Alive.
+  for (const more of [{}, { 'keep-alive': 'x' }]) {
+    t.equal((await send('PUT', '/b', { ...AUTH, ...more, 'content-type': 'garbage' }, 'x')).status, 200);
+    const { headers } = await send('GET', '/b');
+    t.equal(headers['content-type'], 'application/octet-stream', 'what is no media type counts as absent');
+  }
   await send('PUT', '/a', { ...AUTH, 'content-type': 'application/x-www-form-urlencoded' }, 'y');
   const replaced = await send('GET', '/a');
   t.equal(replaced.headers['content-type'], 'application/octet-stream', 'what curl says by itself');
