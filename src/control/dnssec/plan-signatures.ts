@@ -62,7 +62,7 @@ async function planStoring(
   await nextSlice();
   change.store();
   await nextSlice();
-  await inSlices(clock, rows.pack());
+  await inSlices(clock, rows.pack(true));
   const planned: PlannedSignatures = {
     fits: (now) => isDeepStrictEqual(basisOfRows(servingZone(store, now, settings), signing), basis),
     storeIn: (own) => rows.storeIn(rowsOfZone(own, row.seq)),

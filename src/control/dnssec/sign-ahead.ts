@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { equalBytes } from '../../base/bytes.js';
 import type { Clock } from '../../base/clock.js';
-import { beginSlice, finished, nextSlice } from '../../base/slices.js';
+import { beginSlice, finished, inSlices, nextSlice } from '../../base/slices.js';
 import { servingZone, unsignedZone } from '../../serving/zone.js';
 import { type DnssecKeyRow, keysOfZone } from '../../store/dnssec/keys.js';
 import type { DnssecZoneRow } from '../../store/dnssec/zones.js';
@@ -96,6 +96,7 @@ async function preparePart(
   });
   const end = read && (await signInSlices(clock, { ...read.signing, row, rows, signatures }, signNext, from));
   const made = zoneKeys && (await signatures.fill(zoneKeys.threads));
+  await inSlices(clock, rows.pack(false));
   const prepared: PreparedPart = {
     ctx: { ...ctx, signatures: made },
     store(signing, zone) {

@@ -3,7 +3,7 @@
  * the records. The write that gives them to the zone only signs its SOA.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { betweenWrites, finished, nextSlice } from '../../base/slices.js';
+import { betweenWrites, finished, inSlices, nextSlice } from '../../base/slices.js';
 import { isSignedHere } from '../../serving/signing.js';
 import { type ServingZone, servingZone } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
@@ -146,7 +146,8 @@ async function beginPart(
   });
   const own = { ...signing, row: { ...signing.row, zone: placeOfSet(set) }, rows, kept, signatures };
   const end = await signInSlices(clock, own, sign, from);
-  const ready = zoneKeys ? signatures.fill(zoneKeys.threads) : Promise.resolve();
+  const filled = zoneKeys ? signatures.fill(zoneKeys.threads) : Promise.resolve();
+  const ready = filled.then(() => inSlices(clock, rows.pack(false)));
   // A failure is thrown where the part is used.
   ready.catch(() => {});
   return { rows, end, ready };

@@ -70,9 +70,9 @@ export function rowsOfZone(store: Store, zone: Place): SignedRows {
 export interface PlannedRows extends SignedRows {
   /**
    * Packs owners ahead, so that storing them takes less time. Their signatures must have been filled in, and each owner must be put or
-   * removed once.
+   * removed once. `isInPlace`: what is stored of them will be there when these take its place.
    */
-  pack(): Generator<undefined, void>;
+  pack(isInPlace: boolean): Generator<undefined, void>;
   /** Stores it, step by step. */
   storeIn(rows: SignedRows): Generator<undefined, void>;
 }
@@ -91,11 +91,11 @@ export function planRows(store: Store, zone: Place): PlannedRows {
     ...chain,
     put: (ownerKey, owner, stored) => void steps.push({ ownerKey, owner, stored }),
     putPacked: (pack) => void steps.push((rows) => rows.putPacked(pack)),
-    *pack() {
+    *pack(isInPlace) {
       const packer = new SignaturePacker();
       for (const step of steps.splice(0)) {
         if (typeof step === 'function') steps.push(step);
-        else packer.add(rowOf(step));
+        else packer.add(rowOf(step, isInPlace));
         yield;
       }
       for (const pack of packer.take()) steps.push((rows) => rows.putPacked(pack));
@@ -121,9 +121,9 @@ export function planRows(store: Store, zone: Place): PlannedRows {
   };
 }
 
-function rowOf({ ownerKey, owner, stored }: PlannedOwner): NewSignatures {
+function rowOf({ ownerKey, owner, stored }: PlannedOwner, isInPlace: boolean): NewSignatures {
   const expiry = firstExpiry(owner.sets);
-  const keepsEnd = stored !== undefined && firstExpiry(stored.sets) === expiry;
+  const keepsEnd = isInPlace && stored !== undefined && firstExpiry(stored.sets) === expiry;
   return { ownerKey, firstExpiry: expiry, octets: writeSignedOwner(owner), keepsEnd };
 }
 
