@@ -79,8 +79,9 @@ export interface Participant<Context> {
     reader: Store,
   ): Promise<StagedSignatures | undefined>;
   /**
-   * Lets threads make the signatures that edits will need, when all is read for them; undefined when they need none. `row`: as the zone will be; `owners`: all edited
-   * ones; `reader`: a handle that shows nothing that is written meanwhile; `known`: what was made for an earlier attempt.
+   * Lets threads make the signatures that edits will need, and resolves when all is read for them; undefined when they need none. `row`:
+   * as the zone will be; `owners`: all edited ones; `reader`: a handle that shows nothing that is written meanwhile; `known`: what was made
+   * for an earlier attempt.
    */
   sign?(
     ctx: Context,
