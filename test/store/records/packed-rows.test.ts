@@ -1,9 +1,13 @@
 import { createHash } from 'node:crypto';
 import t from 'tap';
+import { createRecord } from '../../../src/control/records/records.js';
 import { IN_MEMORY, openStore, type Store } from '../../../src/store/driver.js';
+import { lastEdgeChangeOf } from '../../../src/store/edge/changes.js';
 import { migrate } from '../../../src/store/migrate.js';
 import { storePacked } from '../../../src/store/records/import.js';
 import { type ImportedRow, RowPacker } from '../../../src/store/records/packed-rows.js';
+import { findZoneById } from '../../../src/store/zones/zones.js';
+import { startZone } from '../../control/fixture.js';
 import { seededRandom } from '../../support/seeded-random.js';
 import { TestClock } from '../../support/test-clock.js';
 import { writeNow } from '../../support/write-now.js';
@@ -123,4 +127,22 @@ t.test('SQLite keeps the rows of a statement once', (t) => {
   );
   t.strictSame(triggers.all(), [], 'with a trigger, it would keep them apart first, and enter that for each row');
   t.end();
+});
+
+t.test('edges are told of a proxied record that is added beside another one', async (t) => {
+  const { ctx, zoneId } = await startZone(t);
+  const subject = String(findZoneById(ctx.store, Buffer.from(zoneId, 'hex'))!.seq);
+  const told: boolean[] = [];
+  for (const [proxied, last] of [
+    [true, 1],
+    [true, 2],
+    [false, 3],
+    [false, 4],
+  ] as const) {
+    const before = lastEdgeChangeOf(ctx.store, { kind: 'zone', subject });
+    const name = proxied ? 'shop' : 'plain';
+    await createRecord(ctx, zoneId, { type: 'A', name, content: `192.0.2.${last}`, proxied });
+    told.push(lastEdgeChangeOf(ctx.store, { kind: 'zone', subject }) > before);
+  }
+  t.strictSame(told, [true, true, false, false]);
 });
