@@ -31,6 +31,8 @@ export function http1Response(response: ServerResponse): ClientResponse {
     inform(status, headers) {
       const { complete, headers: asked } = response.req;
       if (status === 100 && !complete && isAwaited(asked.expect)) response.writeContinue();
+      // While another response comes first, Node queues this, and then puts the head of the final response in front of it.
+      if (!response.socket) return;
       if (status === 102) response.writeProcessing();
       if (status !== 103) return;
       // Node accepts only links that it can parse.

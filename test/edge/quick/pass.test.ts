@@ -206,6 +206,17 @@ t.test('a request that waits for the one before is not changed by what others se
   t.match(await heard, /^HTTP\/1\.1 200 [\s\S]*HTTP\/1\.1 404 [\s\S]*no$/);
 });
 
+t.test('hints for a request that waits for the one before do not come into its body', async (t) => {
+  const { world, asked, silent } = await started;
+  const before = asked.length;
+  const heard = world.raw(get('/silent', 'Keep-Alive: x\r\n') + get('/hints', GENERAL));
+  await until(() => asked.length === before + 2 && silent.length > 0 && held(world) === 1);
+  silent.pop()!.write(ok(''));
+  const text = await heard;
+  t.match(text, /^HTTP\/1\.1 200 [\s\S]*\r\n\r\nokHTTP\/1\.1 200 [\s\S]*\r\n\r\nok$/);
+  t.notMatch(text, /HTTP\/1\.1 103/);
+});
+
 t.test('a client that says at once that it sends nothing more gets its answer', async (t) => {
   const { world } = await started;
   const last = get('/for-all', 'Connection: close\r\n');
