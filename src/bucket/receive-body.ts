@@ -11,6 +11,8 @@ import type { Pieces, PutOptions } from './object-store.js';
 
 /** Bodies up to this many octets are stored in the database of one machine. */
 export const MOST_INLINE = 64 * 1024;
+/** Pieces that are kept one by one: each takes a hundred octets more, and a client decides how short they are. */
+const MOST_PIECES = 256;
 
 export interface ReceivedBody {
   readonly size: number;
@@ -59,6 +61,7 @@ export async function receiveBody(
       sha256?.update(piece);
       if (size <= mostInline) {
         pieces.push(Buffer.from(piece));
+        if (pieces.length > MOST_PIECES) pieces = [Buffer.concat(pieces)];
         continue;
       }
       draft ??= await blobs.draft();
