@@ -6,7 +6,7 @@ import { createDividedTurnQueue } from './lists/turn-queue.js';
 
 export interface Pace {
   /** Calls `next`, which does one piece, when it is the turn of the account, and of the client among those of the account. */
-  wait(account: number, client: string, next: () => void): void;
+  wait(account: number | string, client: string, next: () => void): void;
 }
 
 /**

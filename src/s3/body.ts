@@ -2,7 +2,8 @@
 import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
-import { isLoopback, parsePeerAddress } from '../base/ip.js';
+import { clientNetwork, isLoopback, parsePeerAddress, plainAddress } from '../base/ip.js';
+import { createTurnPace } from '../base/pace.js';
 import { lasting } from '../bucket/bodies/pieces.js';
 import { isBrokenOff } from '../bucket/receive-body.js';
 import { bodyOf, lookNowAndThen } from '../bucket/store-object.js';
@@ -32,6 +33,8 @@ const STREAMS: Readonly<Record<string, { readonly isSigned: boolean; readonly ha
   'STREAMING-UNSIGNED-PAYLOAD-TRAILER': { isSigned: false, hasTrailer: true },
 };
 const DIGEST = /^[0-9a-f]{64}$/;
+/** Chunks are read in turns by account and client. */
+const CHUNK_TURNS = createTurnPace(() => 1);
 /** What else was meant for nobody. */
 const MOST_IGNORED = 64 * 1024;
 
@@ -68,12 +71,14 @@ export function checkBody(request: Sending, source: AsyncIterable<Uint8Array>): 
   const onTrailer = (fields: ReadonlyMap<string, string>): void => {
     trailer = fields;
   };
+  const client = clientNetwork(plainAddress(request.raw.socket.remoteAddress));
+  const turn = () => new Promise<void>((resolve) => CHUNK_TURNS.wait(caller.accountId, client, resolve));
   async function* check(): AsyncGenerator<Uint8Array> {
     const digest = DIGEST.test(payload) ? createHash('sha256') : undefined;
     const running = expected && startChecksum(expected.name);
     let read = 0;
     const look = lookNowAndThen(options.clock, caller.stillMay);
-    for await (const piece of stream ? readChunks(source, { ...stream, signed }, onTrailer) : source) {
+    for await (const piece of stream ? readChunks(source, { ...stream, signed, turn }, onTrailer) : source) {
       look();
       read += piece.length;
       if (read > size) throw new S3Error('IncompleteBody');

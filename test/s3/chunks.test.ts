@@ -30,8 +30,15 @@ const kinds = {
   unsigned: { isSigned: false, hasTrailer: true },
 } as const;
 
+const atOnce = async (): Promise<void> => {};
+
 /** What comes out, or the code of the refusal. `every`: octets that arrive at once. */
-async function read(text: string, kind: keyof typeof kinds = 'signed', every = 1 << 16): Promise<string> {
+async function read(
+  text: string,
+  kind: keyof typeof kinds = 'signed',
+  every = 1 << 16,
+  turn = atOnce,
+): Promise<string> {
   async function* pieces(): AsyncGenerator<Uint8Array> {
     const octets = Buffer.from(text, 'latin1');
     for (let at = 0; at < octets.length; at += every) yield octets.subarray(at, at + every);
@@ -42,7 +49,7 @@ async function read(text: string, kind: keyof typeof kinds = 'signed', every = 1
     const onTrailer = (fields: ReadonlyMap<string, string>): void => {
       trailer = [...fields].map(([name, value]) => `|${name}=${value}`).join('');
     };
-    for await (const piece of readChunks(pieces(), { ...kinds[kind], signed }, onTrailer)) {
+    for await (const piece of readChunks(pieces(), { ...kinds[kind], signed, turn }, onTrailer)) {
       content += Buffer.from(piece).toString('latin1');
     }
     return content + trailer;
@@ -99,13 +106,22 @@ t.test('the rest of a body that is refused is left to whoever has sent it', asyn
         isLeft = true;
       }
     }
-    const body = readChunks(pieces(), { ...kinds.unsigned, signed }, () => {});
+    const body = readChunks(pieces(), { ...kinds.unsigned, signed, turn: atOnce }, () => {});
     const readAll = async (): Promise<void> => {
       for await (const _ of body);
     };
     await t.rejects(readAll(), { code: 'IncompleteBody' }, text);
     t.ok(isLeft, text);
   }
+});
+
+t.test('others have turns between the chunks of a body, however short these are', async (t) => {
+  let turns = 0;
+  const content = await read(`${'1\r\na\r\n'.repeat(100)}0\r\n\r\n`, 'unsigned', 1 << 16, async () => {
+    turns++;
+  });
+  t.equal(content, 'a'.repeat(100));
+  t.equal(turns, 3);
 });
 
 t.test('fields behind the last chunk', async (t) => {

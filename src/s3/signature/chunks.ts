@@ -11,12 +11,16 @@ export interface ChunkOptions {
   readonly isSigned: boolean;
   readonly hasTrailer: boolean;
   readonly signed: Signed;
+  /** Waits until others have had their turns. */
+  readonly turn: () => Promise<void>;
 }
 
 /** Called with the fields behind the last chunk, lower-case names. */
 type OnTrailer = (fields: ReadonlyMap<string, string>) => void;
 
 const LARGEST_CHUNK = 16 << 20;
+/** Each costs a signature, however short it is, and hundreds of short ones arrive together. */
+const CHUNKS_A_TURN = 32;
 const LONGEST_LINE = 1024;
 const MOST_TRAILERS = 16;
 const HEAD = /^([0-9a-f]{1,8})(?:;chunk-signature=([0-9a-f]{64}))?$/i;
@@ -46,7 +50,8 @@ async function* readContent(
   onTrailer: OnTrailer,
 ): AsyncGenerator<Uint8Array> {
   const chain = new SignatureChain(options.signed);
-  for (;;) {
+  for (let chunks = 1; ; chunks++) {
+    if (chunks % CHUNKS_A_TURN === 0) await options.turn();
     const [, digits, signature] = HEAD.exec(await reader.line()) ?? [];
     if (digits === undefined) throw incomplete();
     const length = Number.parseInt(digits, 16);
