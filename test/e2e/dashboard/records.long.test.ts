@@ -132,6 +132,8 @@ t.test('a zone in the dashboard', { skip: noBrowser, timeout: 540_000 }, async (
     await page.getByLabel('Preference').fill('10');
     await page.getByLabel('Mail server').fill('mail.shop.example');
     await page.getByRole('button', { name: 'Add the record' }).click();
+    // It is checked first; a removal that is faster would be undone after it.
+    await page.getByText('2 edits are not saved').waitFor();
     await openRow(page, 'old');
     await page.getByRole('button', { name: 'Delete the record' }).click();
     await page.getByText('3 edits are not saved').waitFor();
