@@ -10,6 +10,15 @@ function watch(response: ServerResponse, events: ClientEvents): void {
   response.on('error', () => {});
 }
 
+/** Says 100 (Continue) when the responses that come before this one have been sent, unless it has begun by then. */
+function continueWhenFirst(response: ServerResponse): void {
+  const { assignSocket } = response;
+  response.assignSocket = (socket) => {
+    assignSocket.call(response, socket);
+    if (!response.headersSent && !response.req.complete) response.writeContinue();
+  };
+}
+
 /** Whether the client waits for 100 (Continue): others were never told that there is such an answer. */
 function isAwaited(expect: string | undefined): boolean {
   return expect?.toLowerCase() === '100-continue';
@@ -30,9 +39,13 @@ export function http1Response(response: ServerResponse): ClientResponse {
     watch: (events) => watch(response, events),
     inform(status, headers) {
       const { complete, headers: asked } = response.req;
-      if (status === 100 && !complete && isAwaited(asked.expect)) response.writeContinue();
       // While another response comes first, Node queues this, and then puts the head of the final response in front of it.
-      if (!response.socket) return;
+      const isWaiting = !response.socket;
+      if (status === 100 && !complete && isAwaited(asked.expect)) {
+        if (isWaiting) continueWhenFirst(response);
+        else response.writeContinue();
+      }
+      if (isWaiting) return;
       if (status === 102) response.writeProcessing();
       if (status !== 103) return;
       // Node accepts only links that it can parse.
@@ -54,7 +67,14 @@ export function http1Response(response: ServerResponse): ClientResponse {
       // Node omits the body of a response to HEAD.
       response.end(body);
     },
-    cut: () => void response.destroy(),
+    cut() {
+      const isWaiting = !response.socket;
+      response.destroy();
+      if (!isWaiting) return;
+      // Node gives it its turn all the same, and would wait for its end.
+      response.assignSocket = (socket) => socket.destroySoon();
+      response.emit('close');
+    },
   };
 }
 

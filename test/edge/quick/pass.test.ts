@@ -217,6 +217,41 @@ t.test('hints for a request that waits for the one before do not come into its b
   t.notMatch(text, /HTTP\/1\.1 103/);
 });
 
+t.test('a response that is cut while it waits ends the connection behind the one before', async (t) => {
+  const { world, asked, silent } = await started;
+  const before = asked.length;
+  const heard = world.raw(['/silent', '/cut', '/usual'].map((path) => get(path, 'Keep-Alive: x\r\n')).join(''));
+  await until(() => asked.length === before + 3 && held(world) === 1);
+  silent.pop()!.write(ok(''));
+  t.match(await heard, /^HTTP\/1\.1 200 [\s\S]*\r\n\r\nok$/);
+  await until(() => held(world) === 0);
+});
+
+t.test('a client whose request waits for the one before is asked for its body when that is answered', async (t) => {
+  const { world, silent } = await started;
+  const expecting = 'Expect: 100-continue\r\nContent-Length: 2\r\nConnection: close\r\n';
+  const text = get('/silent', 'Keep-Alive: x\r\n') + get('/silent', expecting).replace('GET', 'POST');
+  const goOn = 'HTTP/1.1 100 Continue\r\n\r\n';
+  const early = world.raw(text);
+  await until(() => silent.length === 2);
+  silent.pop()!.write(goOn + ok(''));
+  await until(() => held(world) === 1);
+  silent.pop()!.write(ok(''));
+  t.notMatch(await early, goOn, 'not when it has its answer');
+  const socket = connect(world.httpPort, '127.0.0.1');
+  let heard = '';
+  socket.on('data', (piece) => (heard += piece.toString('latin1')));
+  socket.write(text);
+  await until(() => silent.length === 2);
+  const second = silent.pop()!;
+  second.write(goOn);
+  silent.pop()!.write(ok(''));
+  await until(() => heard.endsWith(`\r\n\r\nok${goOn}`));
+  socket.write('ab');
+  second.write(ok(''));
+  await until(() => /100 Continue\r\n\r\nHTTP\/1\.1 200 [\s\S]*\r\n\r\nok$/.test(heard));
+});
+
 t.test('a client that says at once that it sends nothing more gets its answer', async (t) => {
   const { world } = await started;
   const last = get('/for-all', 'Connection: close\r\n');
