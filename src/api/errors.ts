@@ -97,7 +97,7 @@ export function originForm(target: string): string {
   return target.replace(/^https?:\/\/[^/?#]*/i, '') || '/';
 }
 
-/** What is looked at of a request that failed. */
+/** What the answer to a failed request needs of it. */
 interface Failed extends Pick<FastifyRequest, 'id' | 'originalUrl'> {
   readonly log: Pick<FastifyRequest['log'], 'debug' | 'error'>;
   readonly routeOptions: {

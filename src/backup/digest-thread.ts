@@ -13,7 +13,7 @@ parentPort!.on('message', ({ first, paths }: DigestOrder) => {
   parentPort!.postMessage(taken);
 });
 
-/** Undefined for what the other thread is to find out. */
+/** Undefined: the other thread is to find it out. */
 function take(path: string): Digest | undefined {
   try {
     return digest(path, algorithms);

@@ -37,7 +37,7 @@ export interface TurnOptions {
   readonly waitMs?: number | undefined;
 }
 
-/** What whoever waits for a place is told. */
+/** Is told what became of the wait for a place. */
 export interface PlaceEvents {
   /** The place is held. */
   onTurn(nowMs: number): void;
@@ -115,7 +115,7 @@ export function createTurns(limits: TurnLimits, clock: Clock): Turns {
 /** Between two passes over all who wait, who may be many: at least this many milliseconds, and one more for each group of this size. */
 const [LEAST_LOOK_MS, WAITING_A_MS] = [10, 100];
 
-/** Who is told nothing, because a place was there at once. */
+/** Is told nothing, because a place was there at once. */
 const NOBODY: PlaceEvents = { onTurn() {}, onNoTurn() {} };
 
 class FairTurns implements Turns {

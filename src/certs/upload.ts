@@ -65,7 +65,10 @@ const PEM_KEY = /-----BEGIN ((?:RSA |EC )?PRIVATE KEY)-----[A-Za-z0-9+/=\s]+----
 const ENCRYPTED = /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m;
 const CURVES: readonly string[] = ['prime256v1', 'secp384r1'];
 const LEAST_RSA_BITS = 2048;
-/** Each handshake takes a signature of the thread that serves everybody: 4 ms with so many bits, and eight times as long with twice as many. */
+/**
+ * For each handshake, the thread that serves everybody makes a signature: it takes 4 ms with so many bits, and eight times as long with
+ * twice as many.
+ */
 const MOST_RSA_BITS = 4096;
 /** Clients accept no other algorithms. */
 const SIGNATURE_ALGORITHM = /^(?:ECDSA|RSASSA-PKCS1-v1_5|RSA-PSS)-SHA(?:256|384|512)$/;

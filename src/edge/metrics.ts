@@ -82,7 +82,7 @@ export function createEdgeMetrics(): EdgeMetrics {
   };
 }
 
-/** To change it takes less than to put another number into a map. */
+/** Changing it takes less time than putting another number into a map. */
 interface Count {
   value: number;
 }

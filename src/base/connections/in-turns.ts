@@ -17,7 +17,7 @@ let waitingInAll = 0;
 
 /**
  * Requests that are begun in a turn of the event loop besides the first one of each connection. A turn takes one connection from a
- * listener, so that whoever connects would wait for everything that is asked over all others.
+ * listener, so that whoever connects would wait for all requests of all other connections.
  */
 export class FurtherRequests {
   private left: number;
@@ -53,8 +53,7 @@ export function takeTurns(): (socket: Socket, begin: () => void) => void {
   return (socket, begin) => {
     const turn = turns.get(socket) ?? { begun: 0, waiting: [] };
     turns.set(socket, turn);
-    const mayBegin = turn.begun === 0 || (turn.begun < REQUESTS_A_TURN && FURTHER_REQUESTS.take(1) > 0);
-    if (turn.waiting.length === 0 && mayBegin) {
+    if (turn.waiting.length === 0 && mayBegin(turn.begun)) {
       if (turn.begun++ === 0) setImmediate(goOn, socket, turn);
       begin();
       return;
@@ -63,6 +62,10 @@ export function takeTurns(): (socket: Socket, begin: () => void) => void {
     if (turn.waiting.push(begin) === 1) stopReading(socket, turn);
     if (waitingInAll > MOST_WAITING) for (const next of take(turn, Number.POSITIVE_INFINITY)) next();
   };
+}
+
+function mayBegin(begun: number): boolean {
+  return begun === 0 || (begun < REQUESTS_A_TURN && FURTHER_REQUESTS.take(1) > 0);
 }
 
 function take({ waiting }: Turn, most: number): (() => void)[] {

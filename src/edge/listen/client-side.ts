@@ -6,7 +6,7 @@ import type { Stalls } from '../exchange/stalls.js';
 import { type Outcome, Reply } from './reply.js';
 import type { ReadRequest, RequestFacts } from './request.js';
 
-/** The report on a finished request, which is another one's afterwards. */
+/** The report on a finished request. It is valid during the call only: the object is used again for the next request. */
 export interface RequestReport {
   readonly request: ReadRequest;
   readonly facts: Pick<RequestFacts, 'ray' | 'client' | 'scheme'>;

@@ -71,7 +71,7 @@ export function http1Response(response: ServerResponse): ClientResponse {
       const isWaiting = !response.socket;
       response.destroy();
       if (!isWaiting) return;
-      // Node gives it its turn all the same, and would wait for its end.
+      // Otherwise Node would give it its turn, and wait for its end.
       response.assignSocket = (socket) => socket.destroySoon();
       response.emit('close');
     },

@@ -19,7 +19,7 @@ export interface OriginShare {
   readonly network: string;
 }
 
-/** What whoever waits for a place is told. `nowMs`: steady milliseconds. */
+/** Is told what became of the wait for a place. `nowMs`: steady milliseconds. */
 export interface OriginPlaceEvents {
   onPlace(nowMs: number): void;
   onNoPlace(failure: Failure): void;
@@ -117,7 +117,7 @@ export function createOriginPlaces(
   };
 }
 
-/** Who is told nothing, because a place was there at once. */
+/** Is told nothing, because a place was there at once. */
 const NOBODY: OriginPlaceEvents = { onPlace() {}, onNoPlace() {} };
 
 /** A place of one exchange after another: among those of its client, and then among those of its zone. */
