@@ -2,7 +2,8 @@
  * Accepts TCP connections for TLS. It reads the client's first message, looks up the TLS context of the host, and starts the
  * handshake with that context. A client that asks for a host without a certificate gets the alert `handshake_failure`.
  *
- * A first message costs its sender nothing, and here a signature: handshakes start in turns, by the account of the host and its clients.
+ * A handshake costs the client nothing so far, but it costs the edge a signature. So handshakes start in turns, by the account of the host
+ * and by client.
  */
 import type { Socket } from 'node:net';
 import type { Clock } from '../../base/clock.js';

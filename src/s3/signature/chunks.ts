@@ -19,7 +19,7 @@ export interface ChunkOptions {
 type OnTrailer = (fields: ReadonlyMap<string, string>) => void;
 
 const LARGEST_CHUNK = 16 << 20;
-/** Each costs a signature, however short it is, and hundreds of short ones arrive together. */
+/** Checking a chunk takes an HMAC, however short it is, and hundreds of short ones arrive together. */
 const CHUNKS_A_TURN = 32;
 const LONGEST_LINE = 1024;
 const MOST_TRAILERS = 16;
