@@ -1,6 +1,6 @@
 /** Cache of answers from outside resolvers, limited in number, size and time (RFC 2308 §5, RFC 9520 §3.2). */
-import { LRUCache } from 'lru-cache';
 import { type Clock, steadyMs } from '../base/clock.js';
+import { FairCache } from '../base/lists/fair-cache.js';
 import type { Random } from '../base/random.js';
 import type { UpstreamAnswer } from './answer.js';
 import type { UpstreamType } from './types.js';
@@ -38,8 +38,11 @@ export interface KnownAnswers {
   findOld(key: string): KnownAnswer | undefined;
   /** Whether the name is to be asked: no answer is known, not even a failure. */
   isDue(key: string): boolean;
-  /** Caches an answer for as long as its TTLs and the limits allow, and returns the cache entry. */
-  note(key: string, answer: UpstreamAnswer): KnownAnswer;
+  /**
+   * Caches an answer for as long as its TTLs and the limits allow, and returns the cache entry. It is known for all, but counts as that of
+   * the account (store number) for which it was asked.
+   */
+  note(account: number, key: string, answer: UpstreamAnswer): KnownAnswer;
   readonly size: number;
 }
 
@@ -56,13 +59,10 @@ const OVERHEAD_OCTETS = 200;
 const LARGEST_OCTETS = 16 << 10;
 
 export function createKnownAnswers(clock: Clock, random: Random, limits: KnownLimits): KnownAnswers {
+  /** Each counts as so many octets at least: so there are never more than there may be. */
+  const leastOctets = Math.floor(limits.octets / limits.entries);
   /** Expired entries stay, because they count the consecutive failures of a name. */
-  const entries = new LRUCache<string, KnownAnswer>({
-    max: limits.entries,
-    maxSize: limits.octets,
-    maxEntrySize: LARGEST_OCTETS,
-    sizeCalculation: ({ answer, last }, key) => sizeOf(key, answer) + (last ? sizeOf(key, last.answer) : 0),
-  });
+  const entries = new FairCache<number, string, KnownAnswer>(leastOctets * limits.entries);
 
   function isFailure({ status }: UpstreamAnswer): boolean {
     return status === 'servfail' || status === 'timeout';
@@ -97,19 +97,20 @@ export function createKnownAnswers(clock: Clock, random: Random, limits: KnownLi
       return last && nowMs() < last.expiresMs + OLDEST_MS ? last : undefined;
     },
     isDue: (key) => find(key) === undefined,
-    note(key, answer) {
+    note(account, key, answer) {
       const before = entries.peek(key);
       const failures = isFailure(answer) ? Math.min(20, (before?.failures ?? 0) + 1) : 0;
       const atMs = nowMs();
       const expiresMs = atMs + secondsFor(answer, failures) * 1000;
       const last = before?.answer.status === 'ok' ? before : before?.last;
       const entry = { answer, atMs, expiresMs, failures, ...(failures > 0 && last && { last }) };
-      if (expiresMs > atMs) entries.set(key, entry);
+      const octets = sizeOf(key, answer) + (entry.last ? sizeOf(key, entry.last.answer) : 0);
+      if (expiresMs > atMs && octets <= LARGEST_OCTETS) entries.set(account, key, entry, Math.max(octets, leastOctets));
       else entries.delete(key);
       return entry;
     },
     get size() {
-      return entries.size;
+      return entries.count;
     },
   };
 }

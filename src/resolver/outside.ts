@@ -69,11 +69,11 @@ export function createOutside({ upstream, clock, random, metrics, limits }: Outs
     () => turns.samples('questions'),
   );
 
-  const query = async (key: string, { name, type }: OutsideQuestion): Asking => {
+  const query = async (key: string, { name, type, turnOf }: OutsideQuestion): Asking => {
     const answer = await upstream.query(name, type);
     metrics.countOutcome(answer.status);
     metrics.countAcquisition('asked');
-    return known.note(key, answer);
+    return known.note(turnOf, key, answer);
   };
 
   /** Undefined when the query got no turn. That is not cached, because it says nothing about the name. */

@@ -10,7 +10,7 @@ import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { SystemClock, sleep } from '../../src/base/clock.js';
 import type { OriginControl, OriginEvents } from '../../src/edge/exchange/exchange.js';
-import { createPlainOrigins } from '../../src/edge/http1/origins.js';
+import { createPlainOrigins, type PlainOriginOptions } from '../../src/edge/http1/origins.js';
 import { ResponseReader, UnreadableResponse } from '../../src/edge/http1/response-reader.js';
 import { LaterClock } from './fixture.js';
 
@@ -225,7 +225,7 @@ async function startRaw(t: Test, answer: (connection: number, socket: Socket, te
 
 const OPTIONS = { clock: new SystemClock(), connectMs: 1000, waitMs: 200, keepAliveMs: 10_000 };
 
-function start(t: Test, more: Partial<typeof OPTIONS> = {}) {
+function start(t: Test, more: Partial<PlainOriginOptions> = {}) {
   const origins = createPlainOrigins({ ...OPTIONS, ...more });
   t.teardown(() => origins.close());
   /** The body, or the code of the error. */
@@ -234,11 +234,12 @@ function start(t: Test, more: Partial<typeof OPTIONS> = {}) {
     target = '/',
     control?: (to: OriginControl, octets: number) => void,
     zone = 1,
+    account = 1,
   ): Promise<string> =>
     new Promise((resolve) => {
       let text = '';
       const request = { method: 'GET', target, headers: ['host', 'a.example'], more: [], body: undefined };
-      const to: OriginControl = origins.send(zone, { address: '127.0.0.1', port }, request, false, {
+      const to: OriginControl = origins.send({ account, zone }, { address: '127.0.0.1', port }, request, false, {
         onInformation() {},
         onHead: () => control?.(to, 0),
         onData(chunk) {
@@ -295,6 +296,15 @@ t.test('connections are used again if nothing speaks against it', async (t) => {
   for (const socket of origin.sockets) socket.end();
   await sleep(50);
   t.equal(await ask(origin.port), '7', 'not after the origin has closed it');
+});
+
+t.test('an account with many zones does not close the connections of another', async (t) => {
+  const origin = await startRaw(t, (number, socket) => socket.write(`${OK}\r\n${number.toString(36)}`));
+  const { ask } = start(t, { mostIdle: 4 });
+  const own = await Promise.all([ask(origin.port), ask(origin.port)]);
+  t.same(own, ['1', '2']);
+  for (let zone = 2; zone < 10; zone++) await ask(origin.port, '/', undefined, zone, 2);
+  t.ok(own.includes(await ask(origin.port)), 'it is used again');
 });
 
 t.test('no zone uses the connections of another', async (t) => {
@@ -370,13 +380,13 @@ t.test('a request is one request, whatever its fields hold', async (t) => {
     ['', 'a'],
   ]) {
     const request = { method: 'GET', target: '/', headers, more: [], body: undefined };
-    t.throws(() => origins.send(1, { address: '127.0.0.1', port: 1 }, request, false, events), {
+    t.throws(() => origins.send({ account: 1, zone: 1 }, { address: '127.0.0.1', port: 1 }, request, false, events), {
       name: 'TypeError',
     });
   }
   for (const target of ['/ HTTP/1.1\r\nX: ', '', '/a b']) {
     const request = { method: 'GET', target, headers: ['host', 'a'], more: [], body: undefined };
-    t.throws(() => origins.send(1, { address: '127.0.0.1', port: 1 }, request, false, events), {
+    t.throws(() => origins.send({ account: 1, zone: 1 }, { address: '127.0.0.1', port: 1 }, request, false, events), {
       name: 'TypeError',
     });
   }

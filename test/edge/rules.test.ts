@@ -239,9 +239,9 @@ t.test('compiled rules are kept within their octets', async (t) => {
   await pages(rule);
   const zone = findZoneByName(ctx.store, 'example.org')!;
   const rules = createEdgeRules({ ...ctx, mostOctets: 4096 });
-  const ask = (seq: number) => {
+  const ask = (seq: number, account = zone.account) => {
     const request = { host: 'example.org', target: '/', scheme: 'http' } as EdgeRequest;
-    const ruled = rules.begin(request, { seq, name: 'example.org' } as RoutedZone);
+    const ruled = rules.begin(request, { seq, account, name: 'example.org' } as RoutedZone);
     ruled?.redirect();
     return ruled?.settings;
   };
@@ -254,6 +254,8 @@ t.test('compiled rules are kept within their octets', async (t) => {
   rules.forgetAll();
   t.not(ask(zone.seq), kept, 'but a change is seen');
   const changed = ask(zone.seq);
+  for (let other = 1; other <= 4; other++) ask(zone.seq + other, zone.account + 1);
+  t.equal(ask(zone.seq), changed, "those of another account take each other's place");
   for (let other = 1; other <= 4; other++) ask(zone.seq + other);
   t.not(ask(zone.seq), changed, 'those of other zones have taken their place');
 });
@@ -281,7 +283,8 @@ t.test('accounts have a share of the work of rules in each second', async (t) =>
 });
 
 t.test('few routes are kept with settings of page rules', async (t) => {
-  const routeOf = () => ({ settings: { cache_level: 'aggressive' } }) as unknown as ServedRoute;
+  const routeOf = (account = 1) =>
+    ({ zone: { account }, settings: { cache_level: 'aggressive' } }) as unknown as ServedRoute;
   const [route, settings] = [routeOf(), { cache_level: 'bypass' }];
   const made = withSettings(route, settings);
   t.match(made, { settings });
@@ -290,5 +293,8 @@ t.test('few routes are kept with settings of page rules', async (t) => {
   const again = withSettings(route, settings);
   t.not(again, made, 'of many page rules');
   for (let others = 0; others < 6000; others++) withSettings(routeOf(), settings);
-  t.not(withSettings(route, settings), again, 'of many hosts');
+  const renewed = withSettings(route, settings);
+  t.not(renewed, again, 'of many hosts');
+  for (let others = 0; others < 6000; others++) withSettings(routeOf(2), settings);
+  t.equal(withSettings(route, settings), renewed, 'of many hosts of another account, its own are dropped');
 });

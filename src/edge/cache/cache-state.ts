@@ -1,6 +1,6 @@
 /** The state that the parts of the cache share, and what they know about a request. */
-import type { LRUCache } from 'lru-cache';
 import { type Clock, steadyMs } from '../../base/clock.js';
+import type { FairCache } from '../../base/lists/fair-cache.js';
 import type { Coding } from '../../http/content-coding.js';
 import type { HeaderFields } from '../../http/fields.js';
 import type { Compression } from '../compress/compression.js';
@@ -8,7 +8,7 @@ import type { MemoryShares } from '../exchange/memory-shares.js';
 import { type CachedItem, type PurgedItems, purgedUrl } from '../purge/purged.js';
 import type { Exchange } from './freshness.js';
 import type { GrowingBody } from './growing-body.js';
-import type { MemoryStores } from './memory-store.js';
+import type { MemoryStore } from './memory-store.js';
 import type { OpenPassages } from './open-passages.js';
 import type { OriginResponse } from './origin-response.js';
 import { type CachePolicy, type Eligibility, keyTarget } from './policy.js';
@@ -64,7 +64,7 @@ export interface CacheOptions {
 
 /** The state that the parts of the cache share. */
 export interface CacheState extends CacheOptions {
-  readonly stores: MemoryStores;
+  readonly responses: MemoryStore;
   /** Memory of the bodies that are still arriving, by account. */
   readonly filling: MemoryShares;
   /** Requests to the origin that are under way, by key. */
@@ -76,7 +76,7 @@ export interface CacheState extends CacheOptions {
   /**
    * Keys whose last response could not be stored, with the time until which no request waits for them; milliseconds since 1970.
    */
-  readonly notStored: LRUCache<string, number>;
+  readonly notStored: FairCache<number, string, number>;
 }
 
 /** A request that the cache handles, with the stored response that was found for it. */

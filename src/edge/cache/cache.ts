@@ -2,8 +2,8 @@
  * The HTTP cache of the edge (RFC 9111). It answers from stored responses and sends one request to the origin for all who wait.
  */
 import { Readable } from 'node:stream';
-import { LRUCache } from 'lru-cache';
 import { steadyMs } from '../../base/clock.js';
+import { FairCache } from '../../base/lists/fair-cache.js';
 import { fieldValue, type HeaderFields } from '../../http/fields.js';
 import { createMemoryShares } from '../exchange/memory-shares.js';
 import { type Answer, answerHit, answerPassed, answerStored } from './answer.js';
@@ -17,7 +17,7 @@ import {
 } from './cache-state.js';
 import { encode } from './encode.js';
 import { fillCache, isStalled, joinFill, leaveFill, originRequest } from './fill-cache.js';
-import { createMemoryStores } from './memory-store.js';
+import { createMemoryStore } from './memory-store.js';
 import { OpenPassages } from './open-passages.js';
 import { Passage } from './passage.js';
 import { bypasses, eligibilityOf, keyTarget } from './policy.js';
@@ -55,12 +55,12 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TR
 export function createEdgeCache(options: CacheOptions): EdgeCache {
   const cache: CacheState = {
     ...options,
-    stores: createMemoryStores(options.maxOctets),
+    responses: createMemoryStore(options.maxOctets),
     filling: createMemoryShares(options.maxOctets),
     fills: new Map(),
     passages: new OpenPassages(),
     awaited: new WeakMap(),
-    notStored: new LRUCache({ max: MOST_NOT_STORED }),
+    notStored: new FairCache(MOST_NOT_STORED),
   };
   return {
     serve: (request, forward, found = look(cache, request)) => serve(cache, request, forward, found),
@@ -70,9 +70,9 @@ export function createEdgeCache(options: CacheOptions): EdgeCache {
     pass: (found, nowMs = steadyMs(cache.clock)) =>
       mayPass(cache, found) ? new Passage(cache, found, nowMs) : undefined,
     leave: (forward) => leaveFill(cache, forward),
-    sweepPurged: () => cache.stores.sweep((stored) => isPurged(cache, stored)),
-    octets: cache.stores.octets,
-    count: cache.stores.count,
+    sweepPurged: () => cache.responses.sweep((stored) => isPurged(cache, stored)),
+    octets: cache.responses.octets,
+    count: cache.responses.count,
   };
 }
 
@@ -128,11 +128,10 @@ function find(
   key: string,
   always: string,
 ): StoredResponse | undefined {
-  const store = cache.stores.of(account);
   for (;;) {
-    const stored = store.find(key, fields, always);
+    const stored = cache.responses.find(key, fields, always);
     if (!stored || !isPurged(cache, stored)) return stored;
-    store.remove(key, stored);
+    cache.responses.remove(account, key, stored);
   }
 }
 
@@ -157,7 +156,7 @@ async function ask(cache: CacheState, lookup: Lookup, forward: Forward): Promise
 
 /** Whether other requests may wait for the response: it can probably be stored, and it is not a part. */
 function mayShare(cache: CacheState, { request, key, eligibility }: Lookup): boolean {
-  if (eligibility === 'opt-in' && !cache.stores.of(request.account).has(key)) return false;
+  if (eligibility === 'opt-in' && !cache.responses.has(key)) return false;
   if (request.fields['range'] !== undefined && !isWholeRange(request.fields)) return false;
   return (cache.notStored.get(key) ?? 0) <= steadyMs(cache.clock);
 }
@@ -199,10 +198,11 @@ async function passHead(
   const response = await forward(request.fields).response;
   if (stored && response.status === 200) {
     const exchange = exchangeSince(cache, sentMs);
-    const store = cache.stores.of(request.account);
+    const { account } = request;
     if (isSame(stored, response.fields)) {
-      store.replace(key, stored, freshen(stored, response.fields, exchange, purgesSeen));
-    } else store.remove(key, stored);
+      const fresh = freshen(stored, response.fields, exchange, purgesSeen);
+      cache.responses.replace(account, key, stored, fresh);
+    } else cache.responses.remove(account, key, stored);
   }
   return answerPassed(response, { result: stored ? 'EXPIRED' : eligibility === 'opt-in' ? 'DYNAMIC' : 'MISS' });
 }
@@ -235,7 +235,7 @@ function targetOnHost({ scheme, host, target }: CacheRequest, reference: string 
 
 function invalidate(cache: CacheState, request: CacheRequest): void {
   const key = keyOf(request);
-  cache.stores.of(request.account).removeAll(key);
+  cache.responses.removeAll(key);
   for (const fill of cache.fills.get(key) ?? []) fill.isOutdated = true;
   cache.passages.outdate(request.zone, key);
 }

@@ -67,7 +67,7 @@ function begin(cache: CacheState, { request, network, key }: Encoding, answer: A
       whole ? { body: joined(body.chunks, body.size), size: body.size } : undefined,
       size ?? growing!.size,
     );
-    if (whole) cache.stores.of(account).resized(key);
+    if (whole) cache.responses.resized(account, key);
   });
   return encodedAnswer(answer, body.open());
 }

@@ -209,7 +209,7 @@ function judge(cache: CacheState, lookup: Lookup, received: Received): Outcome {
   if (stored && response.status === 304 && isOwnValidation(lookup)) {
     response.body?.discard();
     const fresh = freshen(stored, response.fields, exchange, fill.purgesSeen);
-    if (isStillTrue(cache, fill, fresh)) cache.stores.of(request.account).replace(key, stored, fresh);
+    if (isStillTrue(cache, fill, fresh)) cache.responses.replace(request.account, key, stored, fresh);
     settle({ kind: 'stored', stored: fresh });
     return {
       answer: answerStored(fresh, request, { result: 'REVALIDATED', forwardedStatus }, nowMs),
@@ -240,8 +240,8 @@ function passOn(cache: CacheState, lookup: Lookup, response: OriginResponse, dec
   const isPartial = response.status === 206 || response.status === 304 || response.status === 416;
   if (!isPartial && !ERRORS.has(response.status)) {
     // The origin no longer answers with the stored response.
-    if (stored) cache.stores.of(request.account).remove(key, stored);
-    if (eligibility !== 'opt-in') cache.notStored.set(key, steadyMs(cache.clock) + NOT_STORED_MS);
+    if (stored) cache.responses.remove(request.account, key, stored);
+    if (eligibility !== 'opt-in') cache.notStored.set(request.account, key, steadyMs(cache.clock) + NOT_STORED_MS);
   }
   const isForbidden = !isPartial && !decision.isStored && decision.refusal === 'forbidden';
   const unkept: CacheResult = stored ? 'EXPIRED' : 'MISS';
@@ -274,8 +274,8 @@ function keep(
   const store = (body: readonly Uint8Array[], size: number): void => {
     const whole = withBody(head, joined(body, size), size);
     if (!isStillTrue(cache, fill, whole)) return;
-    if (stored) cache.stores.of(request.account).remove(key, stored);
-    cache.stores.of(request.account).put(key, whole);
+    if (stored) cache.responses.remove(request.account, key, stored);
+    cache.responses.put(request.account, key, whole);
     cache.notStored.delete(key);
   };
   const nowMs = exchange.receivedMs;

@@ -1,13 +1,22 @@
 /**
- * Stored responses in memory, by account. Beyond a limit in octets for all together, the account that has most loses what it has not
- * used for longest: an account that is alone may use all of it.
+ * Stored responses in memory. Beyond a limit in octets for all together, the account that has most loses what it has not used for longest.
  */
-import { LRUCache } from 'lru-cache';
+import { FairCache } from '../../base/lists/fair-cache.js';
 import type { HeaderFields } from '../../http/fields.js';
 import { answers, type StoredResponse } from './stored-response.js';
 
-export interface MemoryStores {
-  of(account: number): MemoryStore;
+/** Accounts have different keys. */
+export interface MemoryStore {
+  /** The newest stored response that fits the request. */
+  find(key: string, request: HeaderFields, always: string): StoredResponse | undefined;
+  has(key: string): boolean;
+  put(account: number, key: string, response: StoredResponse): void;
+  /** Replaces one response by another, unless the first one has already been removed. */
+  replace(account: number, key: string, old: StoredResponse, response: StoredResponse): void;
+  remove(account: number, key: string, response: StoredResponse): void;
+  removeAll(key: string): void;
+  /** A response of this key has gained a form. */
+  resized(account: number, key: string): void;
   /** Removes all responses for which `isGone` is true. */
   sweep(isGone: (response: StoredResponse) => boolean): void;
   octets(): number;
@@ -15,136 +24,65 @@ export interface MemoryStores {
   count(): number;
 }
 
-/** Those of one account. */
-export interface MemoryStore {
-  /** The newest stored response that fits the request. */
-  find(key: string, request: HeaderFields, always: string): StoredResponse | undefined;
-  has(key: string): boolean;
-  put(key: string, response: StoredResponse): void;
-  /** Replaces one response by another, unless the first one has already been removed. */
-  replace(key: string, old: StoredResponse, response: StoredResponse): void;
-  remove(key: string, response: StoredResponse): void;
-  removeAll(key: string): void;
-  /** A response of this key has gained a form. */
-  resized(key: string): void;
-}
-
 /** Stored responses of one key. */
 const MOST_VARIANTS = 64;
 /** Approximate octets that a stored response needs in addition to its body and fields. */
 const OVERHEAD = 1024;
 
-export function createMemoryStores(maxOctets: number): MemoryStores {
-  const accounts = new Map<number, AccountStore>();
-  let octets = 0;
-  const onChange = (account: number, store: AccountStore, grown: number): void => {
-    octets += grown;
-    while (octets > maxOctets) richest(accounts.values()).removeOldest();
-    if (store.count === 0) accounts.delete(account);
+interface Variants {
+  readonly account: number;
+  readonly list: readonly StoredResponse[];
+}
+
+const NONE: readonly StoredResponse[] = [];
+
+export function createMemoryStore(maxOctets: number): MemoryStore {
+  const kept = new FairCache<number, string, Variants>(maxOctets);
+  const listOf = (key: string): readonly StoredResponse[] => kept.peek(key)?.list ?? NONE;
+  const set = (account: number, key: string, list: readonly StoredResponse[]): void => {
+    if (list.length === 0) kept.delete(key);
+    else kept.set(account, key, { account, list }, sizeOf(key, list));
   };
   return {
-    of(account) {
-      let store = accounts.get(account);
-      if (!store) {
-        store = new AccountStore(maxOctets, (changed, grown) => onChange(account, changed, grown));
-        accounts.set(account, store);
+    find: (key, request, always) => kept.get(key)?.list.find((response) => answers(response, request, always)),
+    has: (key) => kept.peek(key) !== undefined,
+    put(account, key, response) {
+      const others = listOf(key).filter((other) => !isSameVariant(other, response));
+      set(account, key, [response, ...others].slice(0, MOST_VARIANTS));
+    },
+    replace(account, key, old, response) {
+      const list = listOf(key);
+      if (list.includes(old)) set(account, key, [response, ...list.filter((other) => other !== old)]);
+    },
+    remove(account, key, response) {
+      const list = listOf(key);
+      if (list.includes(response)) {
+        set(
+          account,
+          key,
+          list.filter((other) => other !== response),
+        );
       }
-      return store;
+    },
+    removeAll: (key) => kept.delete(key),
+    resized(account, key) {
+      const list = listOf(key);
+      if (list.length > 0) set(account, key, list);
     },
     sweep(isGone) {
-      for (const store of [...accounts.values()]) store.sweep(isGone);
+      for (const key of [...kept.keys()]) {
+        const { account, list } = kept.peek(key)!;
+        const left = list.filter((response) => !isGone(response));
+        if (left.length < list.length) set(account, key, left);
+      }
     },
-    octets: () => octets,
-    count: () => [...accounts.values()].reduce((sum, { count }) => sum + count, 0),
+    octets: () => kept.size,
+    count: () => kept.count,
   };
 }
 
-function richest(stores: Iterable<AccountStore>): AccountStore {
-  let most: AccountStore | undefined;
-  for (const store of stores) if (!most || store.octets > most.octets) most = store;
-  return most!;
-}
-
-type Variants = readonly StoredResponse[];
-
-class AccountStore implements MemoryStore {
-  private readonly variants: LRUCache<string, Variants>;
-
-  /** `onChange` is called with the octets by which it has grown. */
-  constructor(
-    maxOctets: number,
-    private readonly onChange: (store: AccountStore, grown: number) => void,
-  ) {
-    this.variants = new LRUCache({
-      maxSize: maxOctets,
-      sizeCalculation: (list, key) => list.reduce((sum, response) => sum + octetsOf(response), key.length),
-    });
-  }
-
-  get octets(): number {
-    return this.variants.calculatedSize;
-  }
-
-  get count(): number {
-    return this.variants.size;
-  }
-
-  find(key: string, request: HeaderFields, always: string): StoredResponse | undefined {
-    return this.variants.get(key)?.find((response) => answers(response, request, always));
-  }
-
-  has(key: string): boolean {
-    return this.variants.has(key);
-  }
-
-  put(key: string, response: StoredResponse): void {
-    const others = (this.variants.peek(key) ?? []).filter((other) => !isSameVariant(other, response));
-    this.set(key, [response, ...others].slice(0, MOST_VARIANTS));
-  }
-
-  replace(key: string, old: StoredResponse, response: StoredResponse): void {
-    const list = this.variants.peek(key) ?? [];
-    if (list.includes(old)) this.set(key, [response, ...list.filter((other) => other !== old)]);
-  }
-
-  remove(key: string, response: StoredResponse): void {
-    const list = this.variants.peek(key) ?? [];
-    const kept = list.filter((other) => other !== response);
-    if (kept.length < list.length) this.set(key, kept);
-  }
-
-  removeAll(key: string): void {
-    this.set(key, []);
-  }
-
-  resized(key: string): void {
-    const list = this.variants.peek(key);
-    if (list) this.set(key, [...list]);
-  }
-
-  removeOldest(): void {
-    this.change(() => void this.variants.pop());
-  }
-
-  sweep(isGone: (response: StoredResponse) => boolean): void {
-    for (const [key, list] of [...this.variants.entries()]) {
-      const kept = list.filter((response) => !isGone(response));
-      if (kept.length < list.length) this.set(key, kept);
-    }
-  }
-
-  private set(key: string, list: Variants): void {
-    this.change(() => {
-      if (list.length === 0) this.variants.delete(key);
-      else this.variants.set(key, list);
-    });
-  }
-
-  private change(run: () => void): void {
-    const before = this.octets;
-    run();
-    this.onChange(this, this.octets - before);
-  }
+function sizeOf(key: string, list: readonly StoredResponse[]): number {
+  return list.reduce((sum, response) => sum + octetsOf(response), key.length);
 }
 
 function isSameVariant(a: StoredResponse, b: StoredResponse): boolean {

@@ -16,6 +16,12 @@ export interface OriginTls {
   readonly ca?: string[];
 }
 
+/** Whose connections they are: those of a zone are of no other. Store numbers. */
+export interface PoolOwner {
+  readonly account: number;
+  readonly zone: number;
+}
+
 /** Milliseconds. */
 export interface OriginTimes {
   /** Until a connection is open, its handshake included. */

@@ -5,10 +5,13 @@
  */
 import { type Clock, steadyMs } from '../../base/clock.js';
 import type { OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
+import type { PoolOwner } from '../exchange/origin-place.js';
 import { type ConnectionExchange, exchangeFor, OriginConnection, type OriginTimeLimits } from './origin-connection.js';
 
 export interface PlainOriginOptions extends OriginTimeLimits {
   readonly clock: Clock;
+  /** Connections without a request, of all zones. */
+  readonly mostIdle?: number;
 }
 
 export interface PlainEndpoint {
@@ -17,19 +20,21 @@ export interface PlainEndpoint {
 }
 
 export interface PlainOrigins {
-  /**
-   * `zone`: store number of the zone whose request it is. `isFresh`: over a new connection, which is not used again. Throws if the
-   * request holds what no request may.
-   */
-  send(zone: number, at: PlainEndpoint, request: OriginRequest, isFresh: boolean, events: OriginEvents): OriginControl;
+  /** `isFresh`: over a new connection, which is not used again. Throws if the request holds what no request may. */
+  send(
+    owner: PoolOwner,
+    at: PlainEndpoint,
+    request: OriginRequest,
+    isFresh: boolean,
+    events: OriginEvents,
+  ): OriginControl;
   /** The same for an exchange that is made already. `nowMs`: steady milliseconds. */
-  begin(zone: number, at: PlainEndpoint, exchange: ConnectionExchange, nowMs: number): void;
+  begin(owner: PoolOwner, at: PlainEndpoint, exchange: ConnectionExchange, nowMs: number): void;
   close(): void;
 }
 
 /** The connections of a zone to one address and port. */
-interface Endpoint extends PlainEndpoint {
-  readonly zone: number;
+interface Endpoint extends PlainEndpoint, PoolOwner {
   readonly key: string;
   /** The one used last is at the end. */
   readonly idle: OriginConnection[];
@@ -40,7 +45,6 @@ interface Endpoint extends PlainEndpoint {
 
 /** How often times are checked, milliseconds. */
 const CHECK_MS = 500;
-/** Connections without a request, of all zones. */
 const MOST_IDLE = 2048;
 const MISTRUST_MS = 60_000;
 
@@ -62,14 +66,20 @@ class ConnectionPool implements PlainOrigins {
     this.cancel = clock.every(Math.min(CHECK_MS, connectMs, waitMs), () => this.check());
   }
 
-  send(zone: number, at: PlainEndpoint, request: OriginRequest, isFresh: boolean, events: OriginEvents): OriginControl {
+  send(
+    owner: PoolOwner,
+    at: PlainEndpoint,
+    request: OriginRequest,
+    isFresh: boolean,
+    events: OriginEvents,
+  ): OriginControl {
     const exchange = exchangeFor(request, isFresh, events);
-    this.begin(zone, at, exchange, steadyMs(this.options.clock));
+    this.begin(owner, at, exchange, steadyMs(this.options.clock));
     return exchange;
   }
 
-  begin(zone: number, at: PlainEndpoint, exchange: ConnectionExchange, nowMs: number): void {
-    const endpoint = this.endpointFor(zone, at);
+  begin(owner: PoolOwner, at: PlainEndpoint, exchange: ConnectionExchange, nowMs: number): void {
+    const endpoint = this.endpointFor(owner, at);
     const connection = exchange.isFresh ? undefined : this.take(endpoint);
     if (connection) connection.begin(exchange, nowMs);
     else this.open(endpoint, exchange);
@@ -80,13 +90,13 @@ class ConnectionPool implements PlainOrigins {
     for (const connection of this.connections) connection.destroy();
   }
 
-  private endpointFor(zone: number, { address, port }: PlainEndpoint): Endpoint {
+  private endpointFor({ account, zone }: PoolOwner, { address, port }: PlainEndpoint): Endpoint {
     const { last } = this;
     if (last?.zone === zone && last.port === port && last.address === address) return last;
     const key = `${zone} ${address} ${port}`;
     let endpoint = this.endpoints.get(key);
     if (!endpoint) {
-      endpoint = { key, zone, address, port, idle: [], open: 0, mistrustedUntilMs: 0 };
+      endpoint = { key, account, zone, address, port, idle: [], open: 0, mistrustedUntilMs: 0 };
       this.endpoints.set(key, endpoint);
     }
     this.last = endpoint;
@@ -112,7 +122,7 @@ class ConnectionPool implements PlainOrigins {
     this.rest(connection);
     endpoint.idle.push(connection);
     this.idleCount++;
-    if (this.idleCount > MOST_IDLE) closeIdle(this.endpoints.values());
+    if (this.idleCount > (this.options.mostIdle ?? MOST_IDLE)) closeIdle(this.endpoints.values());
   }
 
   private take({ idle }: Endpoint): OriginConnection | undefined {
@@ -151,14 +161,13 @@ class ConnectionPool implements PlainOrigins {
   }
 }
 
-/** Half of the connections of the zone that keeps most. */
+/** Half of the connections of the account that keeps most. */
 function closeIdle(endpoints: Iterable<Endpoint>): void {
-  const byZone = Map.groupBy(endpoints, ({ zone }) => zone);
+  const byAccount = Map.groupBy(endpoints, ({ account }) => account);
   const countOf = (list: readonly Endpoint[]): number => list.reduce((sum, { idle }) => sum + idle.length, 0);
-  const most = [...byZone.values()].reduce((a, b) => (countOf(b) > countOf(a) ? b : a));
-  for (const { idle } of most) {
-    for (const connection of idle.slice(0, Math.ceil(idle.length / 2))) connection.destroy();
-  }
+  const most = [...byAccount.values()].reduce((a, b) => (countOf(b) > countOf(a) ? b : a));
+  const idle = most.flatMap((endpoint) => endpoint.idle);
+  for (const connection of idle.slice(0, Math.ceil(idle.length / 2))) connection.destroy();
 }
 
 /**

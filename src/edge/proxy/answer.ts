@@ -1,7 +1,7 @@
 /** Answers a request in order: loop check, challenge, route, rules, redirect, and then the stages. */
 
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../base/clock.js';
+import { FairCache } from '../../base/lists/fair-cache.js';
 import { storedRootsPem } from '../../certs/embedded/issuers.js';
 import {
   answerHttpChallenge,
@@ -152,9 +152,9 @@ export function redirectFields({
 
 /**
  * By route and by the settings of a page rule: load balancers are compiled once for each route. Hosts below a wildcard are as many as
- * clients like, and each can have as many routes as there are page rules, so only the last ones are kept.
+ * clients like, and each can have as many routes as there are page rules, so only some are kept, of each account its last ones.
  */
-const ruledRoutes = new LRUCache<ServedRoute, Map<object, ServedRoute>>({ max: 5000 });
+const ruledRoutes = new FairCache<number, ServedRoute, Map<object, ServedRoute>>(5000);
 const MOST_OF_ROUTE = 16;
 
 /** The route with settings of a page rule instead of the zone's. */
@@ -164,7 +164,7 @@ export function withSettings<Served extends ServedRoute>(
 ): Served {
   if (!settings) return route;
   let known = ruledRoutes.get(route);
-  if (!known) ruledRoutes.set(route, (known = new Map()));
+  if (!known) ruledRoutes.set(route.zone.account, route, (known = new Map()));
   const before = known.get(settings);
   if (before) return before as Served;
   if (known.size >= MOST_OF_ROUTE) known.clear();

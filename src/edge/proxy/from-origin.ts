@@ -159,7 +159,7 @@ class Attempt implements OriginEvents, OriginControl, TurnHolder {
     if (body && bodyLength !== undefined) more.push('content-length', String(bodyLength));
     try {
       const asked = { method, target, headers, more, body };
-      this.control = pools.send(this.share.zone, plan, endpoint, asked, isFresh, this.events);
+      this.control = pools.send(this.share, plan, endpoint, asked, isFresh, this.events);
     } catch (error) {
       this.onError(error as Error);
     }

@@ -1,33 +1,42 @@
 /** Connections to origins over HTTP/1.1 by undici, which knows TLS and bodies of requests. */
 
-import { LRUCache } from 'lru-cache';
 import { Client, Pool } from 'undici';
+import { FairCache } from '../../base/lists/fair-cache.js';
 import type { OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
 import type { OriginPlace, OriginTimes } from '../exchange/origin-place.js';
 import { dispatch } from './dispatched.js';
 
 export interface GeneralPools {
-  /** `isFresh`: over a new connection, closed after this request. Throws if the request holds what no request may. */
-  send(place: OriginPlace, request: OriginRequest, isFresh: boolean, events: OriginEvents): OriginControl;
+  /**
+   * `account`: store number. `isFresh`: over a new connection, closed after this request. Throws if the request holds what no request may.
+   */
+  send(
+    account: number,
+    place: OriginPlace,
+    request: OriginRequest,
+    isFresh: boolean,
+    events: OriginEvents,
+  ): OriginControl;
   close(): Promise<void>;
 }
 
 const LONGEST_KEEP_ALIVE_MS = 60_000;
+/** Of all accounts: of the one that has most, connections end first. */
 const MOST_POOLS = 2048;
 export const MOST_HEADER_OCTETS = 32_768;
 
 export function createGeneralPools(times: OriginTimes): GeneralPools {
-  const pools = new LRUCache<string, Pool>({ max: MOST_POOLS, dispose: (pool) => void pool.close() });
+  const pools = new FairCache<number, string, Pool>(MOST_POOLS, (pool) => void pool.close());
 
-  function poolFor(place: OriginPlace): Pool {
+  function poolFor(account: number, place: OriginPlace): Pool {
     let pool = pools.get(place.key);
-    if (!pool) pools.set(place.key, (pool = new Pool(urlOf(place), clientOptions(place, times))));
+    if (!pool) pools.set(account, place.key, (pool = new Pool(urlOf(place), clientOptions(place, times))));
     return pool;
   }
 
   return {
-    send(place, request, isFresh, events) {
-      const dispatcher = isFresh ? new Client(urlOf(place), clientOptions(place, times)) : poolFor(place);
+    send(account, place, request, isFresh, events) {
+      const dispatcher = isFresh ? new Client(urlOf(place), clientOptions(place, times)) : poolFor(account, place);
       return dispatch(dispatcher, request, isFresh, events);
     },
     async close() {

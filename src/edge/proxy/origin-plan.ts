@@ -1,7 +1,7 @@
 /** Plans the connection to an origin: checked addresses with ports, and the protocol to use. */
 
-import { LRUCache } from 'lru-cache';
 import { type Clock, steadyMs } from '../../base/clock.js';
+import { FairCache } from '../../base/lists/fair-cache.js';
 import type { Egress } from '../../egress/egress.js';
 import type { BucketRoute, OriginRoute } from '../../hostnames/routing/find-route.js';
 import type { OriginPlace } from '../../hostnames/routing/origin.js';
@@ -51,6 +51,7 @@ const LONGEST_USE_MS = 30_000;
 const FAILURE_USE_MS = 2000;
 /** How long a plan is used, milliseconds: what this installation listens on may change. */
 const PLAN_USE_MS = 1000;
+/** Of all accounts: who has most loses first. */
 const MOST_NAMES = 10_000;
 /** Names of this edge that lead to each other. */
 const MOST_ALIASES = 8;
@@ -136,7 +137,7 @@ export function createOriginPlanner({ resolver, egress, served, clock }: Planner
 
 /** Addresses of resolved names, for as long as they are used. */
 function createKnownNames(resolver: Resolver, clock: Clock) {
-  const names = new LRUCache<string, Resolved>({ max: MOST_NAMES });
+  const names = new FairCache<number, string, Resolved>(MOST_NAMES);
   return {
     async resolve(name: string, account: number): Promise<Resolved> {
       const nowMs = steadyMs(clock);
@@ -146,7 +147,7 @@ function createKnownNames(resolver: Resolver, clock: Clock) {
       if (known && nowMs < known.untilMs) return known;
       const { addresses, targets, useMs } = await lookUp(resolver, name, account);
       const resolved = { addresses, targets, untilMs: nowMs + useMs };
-      names.set(key, resolved);
+      names.set(account, key, resolved);
       return resolved;
     },
     forget: () => names.clear(),

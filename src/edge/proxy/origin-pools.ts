@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.js';
 import type { TrustedRoots } from '../../certs/trusted-roots.js';
 import { DeferredControl } from '../exchange/deferred.js';
 import type { OriginControl, OriginEvents, OriginRequest } from '../exchange/exchange.js';
-import type { OriginPlace, OriginTimes } from '../exchange/origin-place.js';
+import type { OriginPlace, OriginTimes, PoolOwner } from '../exchange/origin-place.js';
 import { framingOf } from '../http1/framing.js';
 import type { ConnectionExchange } from '../http1/origin-connection.js';
 import { createPlainOrigins } from '../http1/origins.js';
@@ -14,12 +14,9 @@ import { sendWithLaterBody } from './later-body.js';
 import type { OriginEndpoint, OriginPlan } from './origin-plan.js';
 
 export interface OriginPools {
-  /**
-   * `zone`: store number of the zone whose request it is; no other zone uses its connections. `isFresh`: over a new connection,
-   * closed after this request. Throws if the request holds what no request may.
-   */
+  /** `isFresh`: over a new connection, closed after this request. Throws if the request holds what no request may. */
   send(
-    zone: number,
+    owner: PoolOwner,
     plan: OriginPlan,
     endpoint: OriginEndpoint,
     request: OriginRequest,
@@ -27,7 +24,7 @@ export interface OriginPools {
     events: OriginEvents,
   ): OriginControl;
   /** Likewise, over HTTP/1.1 without TLS, an exchange that is made already. `nowMs`: steady milliseconds. */
-  begin(zone: number, endpoint: OriginEndpoint, exchange: ConnectionExchange, nowMs: number): void;
+  begin(owner: PoolOwner, endpoint: OriginEndpoint, exchange: ConnectionExchange, nowMs: number): void;
   close(): Promise<void>;
 }
 
@@ -61,6 +58,7 @@ export function createOriginPools({ clock, trustedRoots, times: given }: PoolOpt
 
   /** Over HTTP/1.1. */
   function sendWithBody(
+    account: number,
     place: OriginPlace,
     request: OriginRequest,
     isFresh: boolean,
@@ -72,9 +70,9 @@ export function createOriginPools({ clock, trustedRoots, times: given }: PoolOpt
     const begin = (how: BodyBegin): OriginControl => {
       if (how === 'later') return sendWithLaterBody(place, request, { ...times, clock }, events);
       if (how === 'begun' || framingOf([...headers, ...more]) !== 'none')
-        return general.send(place, request, isFresh, events);
+        return general.send(account, place, request, isFresh, events);
       const empty = { ...request, more: [...more, 'content-length', '0'], body: undefined };
-      return general.send(place, empty, isFresh, events);
+      return general.send(account, place, empty, isFresh, events);
     };
     const act = (how: BodyBegin): void => {
       if (control.isAborted) return;
@@ -91,11 +89,13 @@ export function createOriginPools({ clock, trustedRoots, times: given }: PoolOpt
   }
 
   return {
-    send(zone, plan, endpoint, request, isFresh, events) {
-      if (isPlain(plan, request)) return plain.send(zone, endpoint, request, isFresh, events);
-      const place = placeFor(zone, plan, endpoint);
-      const overHttp1 = (): OriginControl =>
-        request.body ? sendWithBody(place, request, isFresh, events) : general.send(place, request, isFresh, events);
+    send(owner, plan, endpoint, request, isFresh, events) {
+      if (isPlain(plan, request)) return plain.send(owner, endpoint, request, isFresh, events);
+      const place = placeFor(owner.zone, plan, endpoint);
+      const overHttp1 = (): OriginControl => {
+        const send = request.body ? sendWithBody : general.send;
+        return send(owner.account, place, request, isFresh, events);
+      };
       return plan.http2 ? shared.send(place, request, isFresh, events, overHttp1) : overHttp1();
     },
     begin: plain.begin.bind(plain),

@@ -153,10 +153,10 @@ export class QuickExchange
   }
 
   onPlace(nowMs: number): void {
-    const { route, plan } = this.passing!;
+    const { plan } = this.passing!;
     this.startedMs = nowMs;
     try {
-      this.options.origins.pools.begin(route.zone.seq, plan.endpoints[this.endpoint]!, this, nowMs);
+      this.options.origins.pools.begin(this.share!, plan.endpoints[this.endpoint]!, this, nowMs);
     } catch (error) {
       this.onFault(error);
     }

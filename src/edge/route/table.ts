@@ -2,13 +2,13 @@
  * The routing table: requested hosts and their routes. A host that is not in it is looked up in the store at once and
  * kept until follow.ts reads a change that concerns it. Look-ups are synchronous.
  */
-import { LRUCache } from 'lru-cache';
 import { detachedText } from '../../base/bytes.js';
+import { FairCache } from '../../base/lists/fair-cache.js';
 import { findRoute, type Route } from '../../hostnames/routing/find-route.js';
 import type { ServingSettings } from '../../serving/zone.js';
 import type { Store } from '../../store/driver.js';
 
-/** The most hosts to keep; the least recently used ones are dropped. */
+/** The most hosts to keep. Beyond them, the account that has most loses one; what leads nowhere counts as that of one account, too. */
 const MOST_HOSTS = 100_000;
 
 export interface RoutingTable {
@@ -28,8 +28,8 @@ interface Kept {
   readonly generation: number;
 }
 
-export function createRoutingTable(store: Store, serving: ServingSettings): RoutingTable {
-  const hosts = new LRUCache<string, Kept>({ max: MOST_HOSTS });
+export function createRoutingTable(store: Store, serving: ServingSettings, most = MOST_HOSTS): RoutingTable {
+  const hosts = new FairCache<number, string, Kept>(most);
   const generations = new Map<number, number>();
   /** The last one that was found, while nothing was forgotten: requests in a row are often for the same host. */
   let last: Route | undefined;
@@ -43,11 +43,12 @@ export function createRoutingTable(store: Store, serving: ServingSettings): Rout
   return {
     find(host) {
       if (last?.host === host) return last;
-      const kept = hosts.get(host);
-      if (kept && kept.generation === generationOf(kept.route.zones)) return (last = kept.route);
+      const known = hosts.get(host);
+      if (known && known.generation === generationOf(known.route.zones)) return (last = known.route);
       const route = findRoute(store, serving, host);
       // It may be a part of a whole request head.
-      hosts.set(detachedText(host), { route, generation: generationOf(route.zones) });
+      const kept = { route, generation: generationOf(route.zones) };
+      hosts.set(route.zone?.account ?? 0, detachedText(host), kept);
       return route;
     },
     forgetZone(zone) {
@@ -68,6 +69,6 @@ export function createRoutingTable(store: Store, serving: ServingSettings): Rout
       hosts.clear();
       generations.clear();
     },
-    size: () => hosts.size,
+    size: () => hosts.count,
   };
 }

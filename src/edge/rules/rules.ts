@@ -2,9 +2,9 @@
  * The rules of zones at the edge: each zone's are compiled when they are asked for, and kept until the zone changes. What they do to an
  * exchange is decided by rulesets/.
  */
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../base/clock.js';
 import { parsePeerAddress } from '../../base/ip.js';
+import { FairCache } from '../../base/lists/fair-cache.js';
 import { TooMuchWork } from '../../expressions/work.js';
 import type { RoutedZone } from '../../hostnames/routing/find-route.js';
 import { changedHeaders, redirectBy, rewrittenTarget } from '../../rulesets/apply.js';
@@ -36,14 +36,13 @@ export interface EdgeRules {
   forgetAll(): void;
 }
 
-/** Of rules to keep, as they are stored; compiled, they take some ten times as much. The least recently used ones are dropped. */
+/** Of rules to keep, as they are stored; compiled, they take some ten times as much. The account that has most loses first. */
 const MOST_OCTETS = 32 * 1024 * 1024;
 /** For a zone without rules. */
 const OVERHEAD = 1024;
 
 interface Kept {
   readonly rules: ZoneRules | undefined;
-  readonly octets: number;
   /** Which state of the zone's sets was compiled, and when it was last known to be the current one. */
   readonly tag: string;
   generation: number;
@@ -52,7 +51,7 @@ interface Kept {
 
 export function createEdgeRules(options: EdgeRulesOptions): EdgeRules {
   const { store, clock, country, mostOctets = MOST_OCTETS } = options;
-  const zones = new LRUCache<number, Kept>({ maxSize: mostOctets, sizeCalculation: ({ octets }) => octets });
+  const zones = new FairCache<number, number, Kept>(mostOctets);
   let generation = 0;
   const countryOf = (client: string): string | undefined => {
     const address = country && parsePeerAddress(client);
@@ -60,7 +59,7 @@ export function createEdgeRules(options: EdgeRulesOptions): EdgeRules {
     return code === 0 ? undefined : textOfCode(code);
   };
 
-  function read({ seq, name: zone }: RoutedZone): Kept {
+  function read({ seq, account, name: zone }: RoutedZone): Kept {
     const kept = zones.get(seq);
     if (kept?.generation === generation) return kept;
     const sets = rulesetsOfZone(store, seq);
@@ -72,10 +71,10 @@ export function createEdgeRules(options: EdgeRulesOptions): EdgeRules {
     const octets = sets.reduce((sum, set) => sum + set.octets, OVERHEAD);
     const made = {
       rules: compileZone(sets),
-      ...{ octets, tag, generation },
+      ...{ tag, generation },
       surroundings: { zone, nowMs: () => clock.nowMs(), country: countryOf },
     };
-    zones.set(seq, made);
+    zones.set(account, seq, made, octets);
     return made;
   }
 
@@ -91,7 +90,7 @@ export function createEdgeRules(options: EdgeRulesOptions): EdgeRules {
       return rules && new RuledRequest(rules, request, surroundings, accountOf(zone));
     },
     hasRules: (zone) => read(zone).rules !== undefined,
-    forgetZone: (zone) => void zones.delete(zone),
+    forgetZone: (zone) => zones.delete(zone),
     // Any account can cause it, by adding a zone: what did not change is not compiled again.
     forgetAll: () => void generation++,
   };

@@ -4,9 +4,9 @@
  */
 import type { Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
-import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
+import { FairCache } from '../../base/lists/fair-cache.js';
 import type { Logger } from '../../base/log.js';
 import type { Route } from '../../hostnames/routing/find-route.js';
 import { policyOf, type TlsPolicy } from '../../hostnames/routing/tls-policy.js';
@@ -15,7 +15,10 @@ import { type CertificateSource, findCertificate, type ServedCertificate } from 
 
 import type { TicketKeys } from './ticket-keys.js';
 
-/** The most contexts to keep; each takes 37 KB. */
+/**
+ * The most contexts to keep; each takes 37 KB. Whoever asks for thousands of hosts of one account in turn drives out none of another,
+ * whose handshakes would take longer by the making of a context.
+ */
 const MOST_CONTEXTS = 2000;
 
 export interface HostTls {
@@ -43,6 +46,8 @@ export interface ContextOptions extends CertificateSource {
   readonly onFailed: () => void;
   /** Milliseconds. */
   readonly handshakeMs?: number | undefined;
+  /** The most contexts to keep. */
+  readonly most?: number;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -51,7 +56,7 @@ const HANDSHAKE_MS = 10_000;
 
 export function createTlsContexts(options: ContextOptions): TlsContexts {
   const { store, vault, tickets, clock, log } = options;
-  const servers = new LRUCache<string, Server>({ max: MOST_CONTEXTS });
+  const servers = new FairCache<number, string, Server>(options.most ?? MOST_CONTEXTS);
   let certificates = new WeakMap<Route, ServedCertificate | 'none'>();
 
   function certificateOf(route: Route): ServedCertificate | undefined {
@@ -64,10 +69,10 @@ export function createTlsContexts(options: ContextOptions): TlsContexts {
     return found;
   }
 
-  function serverOf(certificate: ServedCertificate, policy: TlsPolicy, settings: string): Server {
+  function serverOf(account: number, certificate: ServedCertificate, policy: TlsPolicy, settings: string): Server {
     const { minVersion, maxVersion, ciphers, protocols } = policy;
     const { fingerprint } = certificate;
-    const key = [fingerprint, settings, tickets.generation()].join('|');
+    const key = [account, fingerprint, settings, tickets.generation()].join('|');
     const known = servers.get(key);
     if (known) return known;
     const server = createServer({
@@ -87,7 +92,7 @@ export function createTlsContexts(options: ContextOptions): TlsContexts {
       options.onFailed();
       socket.destroy();
     });
-    servers.set(key, server);
+    servers.set(account, key, server);
     return server;
   }
 
@@ -99,7 +104,7 @@ export function createTlsContexts(options: ContextOptions): TlsContexts {
         if (!certificate) return undefined;
         const policy = policyOf(route, certificate.owner);
         const settings = textOf(policy);
-        const server = serverOf(certificate, policy, settings);
+        const server = serverOf(route.zone?.account ?? 0, certificate, policy, settings);
         return { certificate, settings, accept: (socket) => void server.emit('connection', socket) };
       } catch (error) {
         if (!(error instanceof VaultError) && !isOpenSslError(error)) throw error;

@@ -1,0 +1,167 @@
+/**
+ * What several owners, such as accounts, keep in memory, up to a bound for all of them together. Beyond it, the owner that has most loses
+ * what it has not used for longest: one that is alone may use all of it, and none drives out what another one uses.
+ */
+
+interface Entry<Owner, Key, Value> {
+  readonly key: Key;
+  readonly value: Value;
+  readonly size: number;
+  readonly own: Owned<Owner, Key, Value>;
+  older: Entry<Owner, Key, Value> | undefined;
+  newer: Entry<Owner, Key, Value> | undefined;
+}
+
+/** What one owner has, in the order of its use. */
+interface Owned<Owner, Key, Value> {
+  readonly owner: Owner;
+  size: number;
+  oldest: Entry<Owner, Key, Value> | undefined;
+  newest: Entry<Owner, Key, Value> | undefined;
+}
+
+export class FairCache<Owner, Key, Value> {
+  private readonly entries = new Map<Key, Entry<Owner, Key, Value>>();
+  private readonly owners = new Map<Owner, Owned<Owner, Key, Value>>();
+  private held = 0;
+  /** Who has most, unless it has less than {@link others} by now. */
+  private lead: Owned<Owner, Key, Value> | undefined;
+  /** None of the others has more: to look through all of them takes too long for each that comes. */
+  private others = 0;
+
+  /** `most`: of the sizes of all. `onDropped`: called with what has lost its place to others. */
+  constructor(
+    private readonly most: number,
+    private readonly onDropped?: (value: Value) => void,
+  ) {}
+
+  /** Of all together. */
+  get size(): number {
+    return this.held;
+  }
+
+  get count(): number {
+    return this.entries.size;
+  }
+
+  /** Notes its use. */
+  get(key: Key): Value | undefined {
+    const entry = this.entries.get(key);
+    if (!entry) return undefined;
+    const { own } = entry;
+    if (own.newest !== entry) {
+      unlink(entry);
+      link(entry);
+    }
+    return entry.value;
+  }
+
+  /** Does not count as a use. */
+  peek(key: Key): Value | undefined {
+    return this.entries.get(key)?.value;
+  }
+
+  /** What is larger than all may be is not kept. */
+  set(owner: Owner, key: Key, value: Value, size = 1): void {
+    this.delete(key);
+    if (size > this.most) return;
+    const own = this.ownedBy(owner);
+    const entry = { key, value, size, own, older: undefined, newer: undefined };
+    this.entries.set(key, entry);
+    link(entry);
+    own.size += size;
+    this.held += size;
+    this.noteGrowth(own);
+    while (this.held > this.most) this.dropOldest(this.richest());
+  }
+
+  delete(key: Key): void {
+    const entry = this.entries.get(key);
+    if (entry) this.remove(entry);
+  }
+
+  clear(): void {
+    this.entries.clear();
+    this.owners.clear();
+    this.held = 0;
+    this.lead = undefined;
+    this.others = 0;
+  }
+
+  keys(): IterableIterator<Key> {
+    return this.entries.keys();
+  }
+
+  *values(): IterableIterator<Value> {
+    for (const { value } of this.entries.values()) yield value;
+  }
+
+  private ownedBy(owner: Owner): Owned<Owner, Key, Value> {
+    let own = this.owners.get(owner);
+    if (!own) {
+      own = { owner, size: 0, oldest: undefined, newest: undefined };
+      this.owners.set(owner, own);
+    }
+    return own;
+  }
+
+  private dropOldest({ oldest }: Owned<Owner, Key, Value>): void {
+    this.remove(oldest!);
+    this.onDropped?.(oldest!.value);
+  }
+
+  private remove(entry: Entry<Owner, Key, Value>): void {
+    const { own, key, size } = entry;
+    this.entries.delete(key);
+    unlink(entry);
+    own.size -= size;
+    this.held -= size;
+    if (own.oldest) return;
+    this.owners.delete(own.owner);
+    if (this.lead === own) this.lead = undefined;
+  }
+
+  private noteGrowth(own: Owned<Owner, Key, Value>): void {
+    const { lead } = this;
+    if (own === lead) return;
+    if (lead && own.size <= lead.size) this.others = Math.max(this.others, own.size);
+    else {
+      this.others = Math.max(this.others, lead?.size ?? 0);
+      this.lead = own;
+    }
+  }
+
+  private richest(): Owned<Owner, Key, Value> {
+    if (this.lead && this.lead.size >= this.others) return this.lead;
+    let lead: Owned<Owner, Key, Value> | undefined;
+    this.others = 0;
+    for (const own of this.owners.values()) {
+      if (lead && own.size <= lead.size) this.others = Math.max(this.others, own.size);
+      else {
+        this.others = lead?.size ?? 0;
+        lead = own;
+      }
+    }
+    this.lead = lead;
+    return lead!;
+  }
+}
+
+/** As what was used last. */
+function link<Owner, Key, Value>(entry: Entry<Owner, Key, Value>): void {
+  const { own } = entry;
+  entry.older = own.newest;
+  if (own.newest) own.newest.newer = entry;
+  else own.oldest = entry;
+  own.newest = entry;
+}
+
+function unlink<Owner, Key, Value>(entry: Entry<Owner, Key, Value>): void {
+  const { own, older, newer } = entry;
+  if (older) older.newer = newer;
+  else own.oldest = newer;
+  if (newer) newer.older = older;
+  else own.newest = older;
+  entry.older = undefined;
+  entry.newer = undefined;
+}
