@@ -12,13 +12,15 @@ import { type Actor, ownTurn } from '../../control/guard/actor.js';
 import type { Finding } from '../../warnings/finding.js';
 import { failure } from '../errors.js';
 import type { ExportOrder, FromReader, ReadAnswer, ReaderData, ReadOrder, ToReader } from './order.js';
-import { createThreads } from './threads.js';
+import { createThreads, type Spares } from './threads.js';
 
 const THREADS = 4;
+/** For accounts that read nothing else, while others have all threads. */
+const BEYOND = THREADS / 2;
 const WAITING_OF_ONE = 200;
 const LIMITS: TurnLimits = {
   // A short read of an account that reads nothing else does not wait until others have ended their long ones.
-  all: { places: THREADS, waiting: 1000, beyond: THREADS / 2 },
+  all: { places: THREADS, waiting: 1000, beyond: BEYOND },
   each: [{ places: THREADS / 2, waiting: WAITING_OF_ONE }],
   waitMs: 30_000,
 };
@@ -72,12 +74,15 @@ async function enter(account: string, turns: Turns, options: ReadOptions = {}): 
   throw failure('tooManyReads', {}, { retryAfterSeconds: RETRY_SECONDS });
 }
 
-/** `keepsOne`: the last thread does not end for want of work. */
-export function createReaders(data: ReaderData, clock: Clock, log: Logger, keepsOne = false): Readers {
+/** `keepsSpares`: see {@link Spares}. */
+export function createReaders(data: ReaderData, clock: Clock, log: Logger, keepsSpares = false): Readers {
   const turns = createTurns(LIMITS, clock);
   const exportTurns = createTurns(EXPORTS, clock);
   const underWay = createTurns(UNDER_WAY, clock);
-  const { take, putBack, ...threads } = createThreads(data, clock, keepsOne);
+  const { take, putBack, ...threads } = createThreads(data, clock, {
+    areKept: keepsSpares,
+    most: THREADS + BEYOND,
+  });
   /** One question with one answer. */
   const ask = async (account: string, message: ToReader, options?: ReadOptions): Promise<FromReader> => {
     const leave = await enter(account, turns, options);

@@ -25,25 +25,40 @@ const IDLE_MS = 60_000;
 /** One that needs more ends, and nothing else; MiB. */
 const MOST_MEMORY_MB = 1024;
 
-/** `keepsOne`: the last thread stays, because a start takes most of a second, and longer on busy processors. */
-export function createThreads(data: ReaderData, clock: Clock, keepsOne: boolean): ReadingThreads {
+/** A start takes most of a second, and longer on busy processors. */
+export interface Spares {
+  /** Whether the last thread stays, and one more than are at work is started ahead, so that whoever comes next does not wait for a start. */
+  readonly areKept: boolean;
+  /** Threads that can be at work. */
+  readonly most: number;
+}
+
+export function createThreads(data: ReaderData, clock: Clock, { areKept, most }: Spares): ReadingThreads {
   const idle: ReadingThread[] = [];
   const all = new Set<ReadingThread>();
-  const take = (): ReadingThread => {
+  const startOne = (): ReadingThread => {
+    const thread = startThread(data, () => all.delete(thread));
+    all.add(thread);
+    return thread;
+  };
+  const takeIdle = (): ReadingThread | undefined => {
     for (let known = idle.pop(); known; known = idle.pop()) {
       known.cancelEnd();
       // One that ended by a fault while it had nothing to do is of no use.
       if (!known.isGone) return known;
     }
-    const thread = startThread(data, () => all.delete(thread));
-    all.add(thread);
+    return undefined;
+  };
+  const take = (): ReadingThread => {
+    const thread = takeIdle() ?? startOne();
+    if (areKept && idle.length === 0 && all.size < most) putBack(startOne());
     return thread;
   };
   const putBack = (thread: ReadingThread): void => {
     if (thread.isGone) return;
     idle.push(thread);
     thread.cancelEnd = clock.after(IDLE_MS, () => {
-      if (keepsOne && all.size === 1) return;
+      if (areKept && all.size === 1) return;
       idle.splice(idle.indexOf(thread), 1);
       all.delete(thread);
       void thread.end();
