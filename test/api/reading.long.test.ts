@@ -11,10 +11,13 @@ import { READ_ROUTES } from '../../src/api/reading/routes.js';
 import { type Caller, makeContextOf, type RouteScope } from '../../src/api/request.js';
 import { routesOf } from '../../src/api/routing/route.js';
 import { buildApi } from '../../src/api/server.js';
+import { fromHex } from '../../src/base/bytes.js';
 import { silentLogger } from '../../src/base/log.js';
 import { createLocalStore } from '../../src/bucket/local-store.js';
 import { OPERATOR } from '../../src/control/guard/actor.js';
+import { parseName } from '../../src/dns/name.js';
 import { insertPool } from '../../src/store/balancing/pools.js';
+import { findZoneById, insertZone } from '../../src/store/zones/zones.js';
 import { signInServices } from '../support/sign-in.js';
 import { TestClock } from '../support/test-clock.js';
 import { ADMIN_HEADERS, install } from './installation.js';
@@ -142,6 +145,24 @@ t.test('a page of long texts is left to a thread', async (t) => {
   const [here, there] = [await call('GET', records), await get(records)];
   t.equal(there.body, here.text);
   t.equal(reads(), 1);
+});
+
+t.test('of many zones, a page near an end is read where it arrives, and others in a thread', async (t) => {
+  const { get, reads, createZone, store } = await installBoth(t);
+  const { created_at: at, ...zone } = findZoneById(store, fromHex(await createZone('example.com'))!)!;
+  await store.write(() => {
+    for (let i = 0; i < 5000; i++) {
+      const name = `z${i}.example.com`;
+      const own = { id: Buffer.from(String(i).padStart(16, '0')), name, apex: parseName(`${name}.`), served: 0 };
+      insertZone(store, { ...zone, ...own, created_at: at });
+    }
+  });
+  for (const query of ['', '?page=100', '?per_page=50&direction=desc&page=39', '?page=251', '?name=z7.example.com'])
+    t.equal((await get(`/zones${query}`)).statusCode, 200);
+  t.equal(reads(), 0);
+  for (const query of ['?page=125', '?name=contains:z77', '?order=status', '?status=active'])
+    t.ok((await get(`/zones${query}`)).json().result.length > 0);
+  t.equal(reads(), 4);
 });
 
 t.test('a list of pools is read in a thread', async (t) => {

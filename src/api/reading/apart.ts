@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest, RouteHandlerMethod, RouteOptions } from 'fastify';
 import { nextSlice } from '../../base/slices.js';
-import { PageTooLong } from '../../control/records/records.js';
+import { PageTooLong } from '../../control/kernel/context.js';
 import type { Store } from '../../store/driver.js';
 import { callerOf, turnOfRequest, whenGone } from '../request.js';
 import type { ReadAnswer, ReadOrder } from './order.js';
@@ -16,9 +16,9 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /**
      * Whether a request may read so much, or compare so much, that others would wait: it is answered by a thread that reads. A
-     * function decides by what the request asks for.
+     * function decides by what the request asks for, or else the handler, which ends with {@link PageTooLong}.
      */
-    readsLong?: true | ((request: FastifyRequest, store: Store) => boolean);
+    readsLong?: true | 'if too long' | ((request: FastifyRequest, store: Store) => boolean);
   }
 }
 
@@ -41,7 +41,7 @@ export function readApart(route: RouteOptions, readers: Readers, store: Store): 
   if (!readsLong) return;
   const handler = route.handler as (request: FastifyRequest, reply: FastifyReply) => unknown;
   const answerApart = async (request: FastifyRequest, reply: FastifyReply): Promise<unknown> => {
-    if (readsLong !== true && !readsLong(request, store)) {
+    if (readsLong === 'if too long' || (readsLong !== true && !readsLong(request, store))) {
       try {
         request.mayMove = true;
         return await handler(request, reply);

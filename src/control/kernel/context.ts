@@ -150,3 +150,6 @@ export interface PageQuery {
   readonly perPage?: number;
   readonly direction?: 'asc' | 'desc';
 }
+
+/** A page would take long to read or to write; nobody but the caller that has set a limit sees this. */
+export class PageTooLong extends Error {}

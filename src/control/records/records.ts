@@ -27,7 +27,7 @@ import type { ZoneRow } from '../../store/zones/zones.js';
 import { requireZone } from '../guard/access.js';
 import type { Actor } from '../guard/actor.js';
 import { commitRecords } from '../kernel/commit.js';
-import type { Context, Page, PageQuery } from '../kernel/context.js';
+import { type Context, type Page, type PageQuery, PageTooLong } from '../kernel/context.js';
 import { readAsOf } from '../zones/history.js';
 import type { RecordInput } from './input.js';
 import { type RecordItem, recordItem, recordItemWithTarget } from './item.js';
@@ -79,9 +79,6 @@ const OPERATORS: readonly TextOperator[] = ['exact', 'contains', 'startswith', '
 const LOOKED_THROUGH = 20_000;
 /** The largest number of words in a free-text search that are used. */
 const MOST_WORDS = 10;
-
-/** A page would take long to write; nobody but the caller that has set a limit sees this. */
-export class PageTooLong extends Error {}
 
 /** Records of a zone that match the query (v4: §5.5). Default 100 a page, at most 50,000. */
 export async function listRecords(ctx: Context, zoneId: string, query: RecordQuery): Promise<Page<RecordItem>> {

@@ -29,7 +29,7 @@ import { dropCertificatesOfZone } from '../certificates/drop.js';
 import { accountIdOf, chooseAccount, maySeeZone, parseId, requireZone } from '../guard/access.js';
 import type { Actor } from '../guard/actor.js';
 import { commit, commitAndRead, type Draft } from '../kernel/commit.js';
-import type { Context, Page, PageQuery } from '../kernel/context.js';
+import { type Context, type Page, type PageQuery, PageTooLong } from '../kernel/context.js';
 import { planRemoval } from '../kernel/unused-records.js';
 import { parseHostName, parseNewZoneName, parseZoneName } from '../rules/names.js';
 import { zoneFailure } from '../rules/zone-failures.js';
@@ -57,6 +57,8 @@ export interface ZoneQuery extends PageQuery {
   readonly types?: readonly ZoneType[];
   readonly match?: 'all' | 'any';
   readonly order?: ZoneOrder;
+  /** Zones that may be looked through for a page; where there are more, {@link PageTooLong} is thrown. */
+  readonly mostRead?: number | undefined;
 }
 
 /** A zone as a client sends it (v4: §3.1). Null and an empty account mean that a member is absent. */
@@ -82,7 +84,7 @@ export async function listZones(ctx: Context, query: ZoneQuery): Promise<Page<Zo
   const perPage = Math.min(MOST_PER_PAGE, Math.max(1, Math.trunc(query.perPage ?? DEFAULT_PER_PAGE)));
   const { actor } = ctx;
   return ctx.store.snapshot(() => {
-    const { rows, total } = selectZones(ctx.store, {
+    const found = selectZones(ctx.store, {
       ...visibleIn(actor),
       zones: actor.zoneIds?.flatMap((id) => parseId(id) ?? []),
       types: query.types ?? LISTED_TYPES,
@@ -92,9 +94,16 @@ export async function listZones(ctx: Context, query: ZoneQuery): Promise<Page<Zo
       direction: query.direction ?? 'asc',
       limit: perPage,
       offset: (page - 1) * perPage,
+      mostRead: isOneName(query) ? undefined : query.mostRead,
     });
-    return { items: rows.map((row) => zoneItem(ctx, row)), page, perPage, totalCount: total };
+    if (!found) throw new PageTooLong();
+    return { items: found.rows.map((row) => zoneItem(ctx, row)), page, perPage, totalCount: found.total };
   });
+}
+
+/** An index finds it. */
+function isOneName({ name, match }: ZoneQuery): boolean {
+  return name?.operator === 'equal' && match !== 'any';
 }
 
 /** Accounts of which the actor sees all zones, and zones that it sees besides. */

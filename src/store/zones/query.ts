@@ -6,6 +6,7 @@
 import { theValue, valueOrZero } from '../columns.js';
 import { type Condition, defineTextFunctions, joinConditions, matchAnyOf, matchIds, matchText } from '../condition.js';
 import type { SqlValue, Store } from '../driver.js';
+import { hasMoreZones } from './unusual.js';
 import { findZone, type ZoneRow, type ZoneStatus, type ZoneType } from './zones.js';
 
 export type NameOperator =
@@ -34,6 +35,8 @@ export interface ZoneSelection {
   readonly direction: 'asc' | 'desc';
   readonly limit: number;
   readonly offset: number;
+  /** Where there are more zones, no more may be looked through for the page. */
+  readonly mostRead?: number | undefined;
 }
 
 /** The types that a list has unless others are asked for. */
@@ -51,9 +54,15 @@ const ORDER_COLUMNS: Readonly<Record<ZoneOrder, string>> = {
   'plan.id': 'z.name',
 };
 
-export function selectZones(store: Store, selection: ZoneSelection): { rows: ZoneRow[]; total: number } {
+/** Undefined: more zones would be looked through than {@link ZoneSelection.mostRead}. */
+export function selectZones(store: Store, selection: ZoneSelection): { rows: ZoneRow[]; total: number } | undefined {
   defineTextFunctions(store);
   const { accounts, besides = [], zones, types, match, conditions, order, direction, limit, offset } = selection;
+  const { mostRead } = selection;
+  const counted = countAtOnce(store, selection);
+  const isInOrder = counted !== undefined && ORDER_COLUMNS[order] === 'z.name';
+  // All that match are counted, or sorted.
+  if (mostRead !== undefined && !isInOrder && hasMoreZones(store, mostRead)) return undefined;
   const all: Condition[] = [matchAnyOf('z.type', types)];
   if (accounts) {
     const own = accounts.length === 1 ? matchAccount(accounts[0]!) : inAccounts(matchIds('id', accounts));
@@ -62,19 +71,20 @@ export function selectZones(store: Store, selection: ZoneSelection): { rows: Zon
   if (zones) all.push(matchIds('z.id', zones));
   if (conditions.length > 0) all.push(joinConditions(match, conditions));
   const { sql, params } = joinConditions('all', all);
-  const total = countAtOnce(store, selection) ?? count(store, sql, params);
+  const total = counted ?? count(store, sql, params);
   const length = Math.min(limit, total - offset);
   if (length <= 0) return { rows: [], total };
   const [column, from] = [ORDER_COLUMNS[order], order.startsWith('account.') ? WITH_ACCOUNT : FROM];
   // What stands before a page is passed; from the end on, where less does.
   const isFromEnd = offset > total - offset - length;
+  const passed = isFromEnd ? total - offset - length : offset;
+  if (passed + length > (mostRead ?? Number.POSITIVE_INFINITY)) return undefined;
   const first = isFromEnd === (direction === 'desc') ? 'asc' : 'desc';
   const ties = (column === 'z.name' ? ['z.id'] : ['z.name', 'z.id']).map(
     (tie) => `${tie} ${isFromEnd ? 'desc' : 'asc'}`,
   );
   // An index finds the matching zones; rows are read only for the page.
   const page = `SELECT z.seq ${from} WHERE ${sql} ORDER BY ${column} ${first}, ${ties.join(', ')} LIMIT ? OFFSET ?`;
-  const passed = isFromEnd ? total - offset - length : offset;
   const found = store.prepareTuples<SqlValue[], [number]>(page).all(...params, length, passed);
   if (isFromEnd) found.reverse();
   return { rows: found.map(([seq]) => findZone(store, seq)!), total };

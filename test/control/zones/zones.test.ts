@@ -11,7 +11,7 @@ import { authenticateKey, authenticateToken } from '../../../src/control/access/
 import { createKey, ensureFirstAdministrator, listKeys, revokeKey } from '../../../src/control/access/keys.js';
 import { requireZone } from '../../../src/control/guard/access.js';
 import { importZone } from '../../../src/control/imports/zone.js';
-import type { Context } from '../../../src/control/kernel/context.js';
+import { type Context, PageTooLong } from '../../../src/control/kernel/context.js';
 import { listMemberships } from '../../../src/control/people/memberships.js';
 import { createRecord } from '../../../src/control/records/records.js';
 import { checkActivation } from '../../../src/control/zones/activation.js';
@@ -185,6 +185,45 @@ t.test('pages behind pages are the list, from whichever end they are read', asyn
   for (const { id } of (await listZones(ctx, { types: ['internal'] })).items) await deleteZone(ctx, id);
   ctx = { ...operator, actor: { ...actor, accountIds: [own!.id] } };
   await compare(8);
+});
+
+t.test('a page for which too many zones would be looked through is not read', async (t) => {
+  const { ctx } = await startControl(t);
+  for (let i = 0; i < 12; i++) await createZone(ctx, { name: `zone${i}.example` });
+  const mostRead = 5;
+  const isTooLong = (reading: Promise<unknown>): Promise<boolean> =>
+    reading.then(
+      () => false,
+      (error: unknown) => error instanceof PageTooLong,
+    );
+  const find = async (query: ZoneQuery): Promise<number> =>
+    (await listZones(ctx, { perPage: 2, mostRead, ...query })).items.length;
+  const other = await createAccount(ctx, { name: 'Other' });
+  const [own] = (await listAccounts(ctx, {})).items.filter(({ id }) => id !== other.id);
+  const actor = { ...ctx.actor, superAdministrator: false, accountIds: [own!.id] };
+  for (const query of [{}, { page: 2 }, { page: 5 }, { page: 6 }, { page: 7 }] satisfies ZoneQuery[]) {
+    for (const direction of ['asc', 'desc'] as const) {
+      t.equal(await find({ ...query, direction }), query.page === 7 ? 0 : 2, JSON.stringify(query));
+      const { items } = await listZones({ ...ctx, actor }, { perPage: 2, mostRead, ...query, direction });
+      t.equal(items.length, query.page === 7 ? 0 : 2, 'of one account');
+    }
+  }
+  t.equal(await find({ name: { operator: 'equal', value: 'zone3.example' } }), 1);
+  const long: ZoneQuery[] = [
+    ...([{ page: 3 }, { page: 4 }, { perPage: 6 }, { order: 'account.name' }, { accountId: own!.id }] as const),
+    ...([
+      { name: { operator: 'contains', value: 'zone3' } },
+      { types: ['internal'] },
+      { encloses: 'zone3.example' },
+    ] as const),
+    { name: { operator: 'equal', value: 'zone3.example' }, statuses: ['pending'], match: 'any' },
+  ];
+  for (const query of long) {
+    t.ok(await isTooLong(find(query)), JSON.stringify(query));
+    t.ok((await find({ ...query, mostRead: 12 })) >= 0, 'there are no more');
+  }
+  const both = { ...ctx, actor: { ...actor, accountIds: [own!.id, other.id] } };
+  t.ok(await isTooLong(listZones(both, { mostRead })));
 });
 
 t.test('edit and delete', async (t) => {
