@@ -8,13 +8,18 @@ import type { Socket } from 'node:net';
 /** Octets that are read at once of who sends long bodies: one of 128 KiB with its head is then read, and written, as a whole. */
 export const LONG_READ = 147_456;
 
+/** Room in front of what is read: a head that is put before a body is often longer than the one that came with it. */
+const FRONT = 4096;
+
 /** Memory that many sockets are read into, one after another. */
 export class ReadMemory {
   readonly octets: Buffer;
+  private readonly whole: Buffer;
   private last: Buffer;
 
   constructor(length = 65_536) {
-    this.octets = Buffer.allocUnsafeSlow(length);
+    this.whole = Buffer.allocUnsafeSlow(FRONT + length);
+    this.octets = this.whole.subarray(FRONT);
     this.last = this.octets;
   }
 
@@ -22,6 +27,17 @@ export class ReadMemory {
   first(length: number): Buffer {
     if (this.last.length !== length) this.last = this.octets.subarray(0, length);
     return this.last;
+  }
+
+  /**
+   * Puts a head before a part of what was read last, over what came in front of it. Returns both; undefined if there is no room, or if
+   * the octets are others.
+   */
+  putBefore(octets: Buffer, start: number, end: number, head: Uint8Array): Buffer | undefined {
+    const at = octets.byteOffset + start - head.length;
+    if (octets.buffer !== this.whole.buffer || at < 0) return undefined;
+    this.whole.set(head, at);
+    return this.whole.subarray(at, at + head.length + end - start);
   }
 }
 

@@ -4,6 +4,7 @@
  * does not take at once is queued behind the socket as always. The parts that this needs have no public name; without them, and where
  * anything waits already, octets go the usual way.
  */
+import { writeSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { getSystemErrorName } from 'node:util';
 
@@ -19,6 +20,8 @@ interface Handle {
   writeBuffer(request: WriteRequest, octets: Uint8Array): number;
   /** Octets that the system did not take yet. */
   readonly writeQueueSize: number;
+  /** Negative when it is closed, or if the system has none. */
+  readonly fd: number;
 }
 
 interface Connected {
@@ -58,6 +61,28 @@ export function writeAtOnce(socket: Socket, octets: Buffer): boolean {
   if (status === 0) awaitTaken(socket, request, octets);
   else fail(socket, status);
   return false;
+}
+
+/**
+ * The same for many octets that others write to afterwards, such as those that were read: what the system does not take at once is
+ * copied. Returns whether it has all of them.
+ */
+export function writeBorrowed(socket: Socket, octets: Buffer): boolean {
+  const taken = takenNow(socket, octets);
+  return taken === octets.length || writeAtOnce(socket, Buffer.from(octets.subarray(taken)));
+}
+
+/** How many octets the system takes at once. */
+function takenNow(socket: Socket, octets: Buffer): number {
+  const { fd = -1 } = (socket as Connected)._handle ?? {};
+  // Of a client that has ended its side, the socket is to count what it is sent (half-closed.ts).
+  if (fd < 0 || socket.connecting || socket.writableLength > 0 || isQueued(socket) || socket.allowHalfOpen) return 0;
+  try {
+    return writeSync(fd, octets);
+  } catch {
+    // Nothing can be taken, or the next write tells why it cannot.
+    return 0;
+  }
 }
 
 function canWrite(handle: Partial<Handle> | null | undefined): handle is Handle {

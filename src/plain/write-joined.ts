@@ -1,7 +1,7 @@
 /** Writes the parts of a message together: one system call and, where possible, no allocation. */
 import type { Socket } from 'node:net';
 import { lengthOf, type Part, putAll } from './parts.js';
-import { isQueued, writeAtOnce } from './write-at-once.js';
+import { isQueued, writeAtOnce, writeBorrowed } from './write-at-once.js';
 
 /** Longer texts allocate a buffer. A slow reader may hold one of this size until it has read it. */
 const MOST_OCTETS = 16_384;
@@ -114,9 +114,10 @@ export class Composed {
     return hasTaken(socket);
   }
 
-  /** Writes octets that may be overwritten afterwards. Returns as {@link writeTo}. With TLS, what is written is a copy already. */
+  /** Writes octets that may be overwritten afterwards. Returns as {@link writeTo}. */
   writeCopy(socket: Socket, octets: Buffer): boolean {
-    if ('encrypted' in socket) {
+    // With TLS, what is written is a copy already.
+    if (octets.length > MOST_OCTETS || 'encrypted' in socket) {
       writeReused(socket, octets);
       return hasTaken(socket);
     }
@@ -157,8 +158,8 @@ function writeReused(socket: Socket, octets: Buffer): boolean {
     return true;
   }
   if (octets.length <= MOST_OCTETS || 'encrypted' in socket) return writeIdle(socket, octets);
-  socket.write(octets);
-  return socket.writableLength === 0;
+  writeBorrowed(socket, octets);
+  return true;
 }
 
 /** Whether a socket has no more to send than it can take. */

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
-import { isQueued, writeAtOnce } from '../../src/plain/write-at-once.js';
+import { isQueued, writeAtOnce, writeBorrowed } from '../../src/plain/write-at-once.js';
 import { hasTaken, writeJoined } from '../../src/plain/write-joined.js';
 
 interface Pair {
@@ -111,4 +111,45 @@ t.test('what is not connected, and what waits already, goes the usual way', asyn
   t.ok(socket.writableLength > 0);
   t.notOk(writeAtOnce(socket, Buffer.from('two')));
   t.equal((await readAll(socket, 7)).toString(), 'one two');
+});
+
+t.test('what others write to afterwards is sent as it was, however slowly it is read', async (t) => {
+  const { client, socket } = await pair(t);
+  writeAtOnce(socket, Buffer.from('first'));
+  const borrowed = Buffer.alloc(150_000);
+  const expected = [Buffer.from('first')];
+  // Until the system takes a part of one, and then some.
+  for (let i = 0, left = 3; left > 0 && i < 10_000; i++) {
+    const octets = borrowed.subarray(0, 140_000 + i).fill(`${i} `);
+    expected.push(Buffer.from(octets));
+    if (!writeBorrowed(socket, octets)) left--;
+    borrowed.fill('x');
+  }
+  t.notOk(hasTaken(socket));
+  const all = Buffer.concat(expected);
+  const drained = once(socket, 'drain');
+  t.ok((await readAll(client, all.length)).equals(all));
+  await drained;
+  t.ok(hasTaken(socket));
+  t.ok(writeBorrowed(socket, Buffer.from('again')));
+});
+
+t.test('it ends with whoever goes, and is counted for a client that has ended its side', async (t) => {
+  const { client, socket } = await pair(t);
+  const octets = Buffer.alloc(20_000, 'o');
+  writeAtOnce(socket, octets);
+  socket.allowHalfOpen = true;
+  writeBorrowed(socket, octets);
+  t.equal(socket.bytesWritten, 40_000);
+  socket.allowHalfOpen = false;
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  client.resetAndDestroy();
+  // Whether this is noticed by a write or by a read.
+  while (!socket.destroyed) {
+    writeBorrowed(socket, octets);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  await closed;
+  t.notOk(isQueued(socket));
+  writeBorrowed(socket, octets);
 });

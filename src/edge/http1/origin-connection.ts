@@ -21,7 +21,7 @@ export interface OriginTimeLimits {
  * What a connection has received is read here, from one buffer for all of them: memory of its own for each piece would cost
  * more than reading it.
  */
-const RECEIVED = new ReadMemory(LONG_READ);
+export const RECEIVED = new ReadMemory(LONG_READ);
 
 /** A connection is not used so shortly before the origin would close it, milliseconds. */
 const KEEP_ALIVE_SLACK_MS = 1000;

@@ -4,9 +4,13 @@ import { type LateWrite, writeAtEndOfTurn } from '../../plain/late-writes.js';
 import { hasTaken, type Taken } from '../../plain/write-joined.js';
 import type { ClientResponse } from '../exchange/client-response.js';
 import type { Taker } from '../exchange/stalls.js';
+import { RECEIVED } from '../http1/origin-connection.js';
 import { PlainResponse } from '../http1/response.js';
 import type { ClientStream } from '../http2/client-stream.js';
 import { composed, responseHead } from './response-head.js';
+
+/** A copy of more octets takes longer than what else is done for them. */
+const LONG = 16_384;
 
 /** Octets are those of [start, end), which may be overwritten afterwards. `isLast`: the body ends with them. */
 export interface Outlet {
@@ -77,6 +81,8 @@ export class PlainOutlet implements Outlet, Sending, LateWrite {
 
   begin(ray: string, octets: Buffer, start: number, end: number, isLast: boolean): boolean {
     responseHead.print(ray, this.channel, this.isLast);
+    const joined = end - start > LONG ? RECEIVED.putBefore(octets, start, end, responseHead.octets) : undefined;
+    if (joined) return composed.writeCopy(this.channel.socket, joined);
     octets.copy(composed.octets, responseHead.to, start, end);
     this.from = responseHead.from;
     this.to = responseHead.to + end - start;

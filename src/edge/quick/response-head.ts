@@ -63,6 +63,11 @@ class ResponseHead {
     this.to = putPart(octets, isLast ? CLOSE : this.keep(keepAlive), at);
   }
 
+  /** What was printed last. */
+  get octets(): Uint8Array {
+    return composed.octets.subarray(this.from, this.to);
+  }
+
   /** What tells clients that their connection stays open. */
   private keep(keepAlive: string): Buffer {
     if (this.kept.keepAlive !== keepAlive) {

@@ -37,6 +37,7 @@ const RESPONSES: Readonly<Record<string, readonly (string | Buffer)[]>> = {
   '/text': [`${head('Content-Type: text/plain\r\nContent-Length: 2000\r\n')}${'t'.repeat(2000)}`],
   '/narrow': [ok('x:\r\n'.repeat(2200))],
   '/wide': [ok(`X-Wide: ${'w'.repeat(15_000)}\r\n`)],
+  '/large': [`${head('Content-Length: 100000\r\nX-A: 1\r\n')}${'l'.repeat(100_000)}`],
   '/both': [`${head('Content-Length: 2\r\nTransfer-Encoding: chunked\r\n')}ok`],
   '/strange': ['SSH-2.0-OpenSSH\r\n'],
   '/gone': ['end'],
