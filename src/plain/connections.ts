@@ -6,8 +6,9 @@
 import type { Socket } from 'node:net';
 import { type Clock, steadyMs } from '../base/clock.js';
 import { type FurtherRequests, REQUESTS_A_TURN } from '../base/connections/in-turns.js';
+import { remembered } from '../base/remembered.js';
 import { keepOpen } from './half-closed.js';
-import { HeadReader, type PlainHead, type PlainUpload } from './request-head.js';
+import { FieldsOfClient, HeadReader, type PlainHead, type PlainUpload } from './request-head.js';
 import { kept, shareReads } from './shared-reads.js';
 
 /** The connection, as a response sees it. */
@@ -69,6 +70,7 @@ export interface PlainConnections {
 
 export function createPlainConnections(options: PlainOptions): PlainConnections {
   const open = new Set<PlainConnection>();
+  const fieldsOf = remembered(MOST_CLIENTS, () => new FieldsOfClient());
   const cancel = options.clock.every(options.checkMs, () => {
     const nowMs = steadyMs(options.clock);
     for (const connection of open) connection.checkTime(nowMs);
@@ -76,7 +78,8 @@ export function createPlainConnections(options: PlainOptions): PlainConnections 
   return {
     accept(socket, answer, takeUpload) {
       const answers = { answer, takeUpload };
-      const connection = new PlainConnection(socket, answers, options, () => open.delete(connection));
+      const heads = new HeadReader(fieldsOf(socket.remoteAddress ?? ''));
+      const connection = new PlainConnection(socket, answers, heads, options, () => open.delete(connection));
       open.add(connection);
     },
     closeIdle() {
@@ -85,6 +88,9 @@ export function createPlainConnections(options: PlainOptions): PlainConnections 
     close: cancel,
   };
 }
+
+/** Clients whose last fields are kept for their next connections: at most some kilobytes of each. */
+const MOST_CLIENTS = 256;
 
 /** Octets of further requests that may wait for the response to the one before. */
 const MOST_WAITING = 65_536;
@@ -131,12 +137,12 @@ class PlainConnection {
   private isClosing = false;
   /** The client sends nothing more. */
   private hasEnded = false;
-  private readonly heads = new HeadReader();
   private readonly channel: { -readonly [Name in keyof Channel]: Channel[Name] };
 
   constructor(
     private readonly socket: Socket,
     private readonly answers: { readonly answer: AnswerPlain; readonly takeUpload: TakeUpload | undefined },
+    private readonly heads: HeadReader,
     private readonly options: PlainOptions,
     private readonly leave: () => void,
   ) {

@@ -74,6 +74,11 @@ interface Fields extends Framing {
 /** Longer fields are not kept, so they are parsed each time. */
 const MOST_KEPT_OCTETS = 2048;
 
+/** The fields that a client has sent last, over whichever of its connections: it often sends the same over all of them. */
+export class FieldsOfClient {
+  last: Fields | undefined;
+}
+
 /**
  * Reads the heads of one connection. Most clients repeat the same fields: if they equal the last ones, octet for octet, they are
  * not parsed again, and `rawHeaders` is the same list, now frozen.
@@ -82,6 +87,8 @@ export class HeadReader {
   private last: Fields | undefined;
   /** Whether the last PUT that was not read lacks nothing but octets of its body. */
   lacksBody = false;
+
+  constructor(private readonly ofClient?: FieldsOfClient) {}
 
   /** The request that begins at `from`; undefined if it is not plain or not complete. */
   read(octets: Buffer, from: number): PlainHead | undefined {
@@ -130,11 +137,12 @@ export class HeadReader {
   }
 
   private readFields(octets: Buffer, start: number): Fields | undefined {
-    const { last } = this;
+    const last = this.last ?? this.ofClient?.last;
     // `last.octets` ends with its only empty line, so the fields cannot continue after a match.
     if (last && isNext(octets, start, last.octets)) {
       if (!last.isRepeated) Object.freeze(last.rawHeaders);
       last.isRepeated = true;
+      this.last = last;
       return last;
     }
     // Starts at the CR LF of the request line, which the empty line follows if there are no fields.
@@ -147,6 +155,7 @@ export class HeadReader {
     const isKept = sent.length <= MOST_KEPT_OCTETS;
     const fields = { octets: isKept ? Buffer.from(sent) : sent, rawHeaders, ...framing, isRepeated: false };
     this.last = isKept ? fields : undefined;
+    if (isKept && this.ofClient) this.ofClient.last = fields;
     return fields;
   }
 }

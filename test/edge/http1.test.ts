@@ -8,7 +8,7 @@ import t from 'tap';
 import { sleep } from '../../src/base/clock.js';
 import { createLogger } from '../../src/base/log.js';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
-import { HeadReader } from '../../src/plain/request-head.js';
+import { FieldsOfClient, HeadReader } from '../../src/plain/request-head.js';
 import { type EdgeWorld, exchange, proxy, startEdgeWorld, startOrigin } from './fixture.js';
 
 const HOST = 'Host: www.example.org\r\n';
@@ -270,6 +270,21 @@ t.test('the fields of a head that comes again are the same list, until they are 
   const again = read('GET /a HTTP/1.1\r\nHost: a\r\n\r\n');
   reader.forget();
   t.not(read('GET /a HTTP/1.1\r\nHost: a\r\n\r\n'), again);
+});
+
+t.test('so they are over another connection of the client, and only the last ones', async (t) => {
+  const client = new FieldsOfClient();
+  const read = (reader: HeadReader, text: string) => reader.read(Buffer.from(text, 'latin1'), 0)!.rawHeaders;
+  const first = read(new HeadReader(client), 'GET /a HTTP/1.1\r\nHost: a\r\n\r\n');
+  t.notOk(Object.isFrozen(first));
+  const second = new HeadReader(client);
+  t.equal(read(second, 'GET /b HTTP/1.1\r\nHost: a\r\n\r\n'), first);
+  t.ok(Object.isFrozen(first));
+  t.strictSame(read(second, 'GET /b HTTP/1.1\r\nHost: ab\r\n\r\n'), ['host', 'ab']);
+  t.strictSame(read(new HeadReader(client), 'GET / HTTP/1.1\r\nHost: a\r\nx: y\r\n\r\n'), ['host', 'a', 'x', 'y']);
+  second.forget();
+  t.strictSame(read(second, 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'), ['host', 'a']);
+  t.not(read(new HeadReader(new FieldsOfClient()), 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'), first, 'nor those of others');
 });
 
 t.test('however octets are split into packets, the answers are the same', async (t) => {

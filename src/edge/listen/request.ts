@@ -72,6 +72,9 @@ function plainFields(rawHeaders: HeaderList): PlainFields {
   return { directed: hostOf(rawHeaders), headers: isFrozen ? Object.freeze(headers) : headers, accepted };
 }
 
+/** Cached for frozen field lists, which repeat: several connections of a client may have the same. */
+const knownOfPlain = new WeakMap<HeaderList, PlainFields>();
+
 /** Reads the plain requests of one connection, which have none of the fields that say where a body ends. */
 export class PlainReader {
   /** Of the last request, whose fields repeat. */
@@ -112,11 +115,12 @@ export class PlainReader {
 
   private fieldsOf(rawHeaders: HeaderList): PlainFields {
     if (this.fields && this.rawHeaders === rawHeaders) return this.fields;
-    const fields = plainFields(rawHeaders);
     // A list that may change is of one request.
-    const isFrozen = Object.isFrozen(rawHeaders);
-    this.rawHeaders = isFrozen ? rawHeaders : undefined;
-    this.fields = isFrozen ? fields : undefined;
+    if (!Object.isFrozen(rawHeaders)) return plainFields(rawHeaders);
+    const fields = knownOfPlain.get(rawHeaders) ?? plainFields(rawHeaders);
+    knownOfPlain.set(rawHeaders, fields);
+    this.rawHeaders = rawHeaders;
+    this.fields = fields;
     return fields;
   }
 }

@@ -20,14 +20,26 @@ export class OriginHead {
     const { headers, target, ray } = request;
     const { parts } = this;
     if (this.fields !== headers) {
-      const lines = ` HTTP/1.1\r\n${printFieldLines(headersForAll(request, rules))}cf-ray: `;
-      const isFrozen = Object.isFrozen(headers);
-      parts[FIELDS] = isFrozen ? Buffer.from(lines, 'latin1') : lines;
+      parts[FIELDS] = linesOf(headersForAll(request, rules));
       // Another list may change.
-      this.fields = isFrozen ? headers : undefined;
+      this.fields = Object.isFrozen(headers) ? headers : undefined;
     }
     parts[TARGET] = target;
     parts[RAY] = ray;
     writeJoined(socket, parts, undefined);
   }
+}
+
+/** Cached for frozen field lists, which repeat: several connections of a client may have the same. */
+const printed = new WeakMap<HeaderList, Buffer>();
+
+/** What stands between target and ray. */
+function linesOf(fields: HeaderList): Part {
+  const known = printed.get(fields);
+  if (known) return known;
+  const lines = ` HTTP/1.1\r\n${printFieldLines(fields)}cf-ray: `;
+  if (!Object.isFrozen(fields)) return lines;
+  const octets = Buffer.from(lines, 'latin1');
+  printed.set(fields, octets);
+  return octets;
 }
