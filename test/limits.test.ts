@@ -136,6 +136,8 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['NOTIFY under way', '80, 64, 8', 'transfer/notify/notifier.ts', 'places: 80'],
   ['S3: chunks of a signed body', '32, in turns', 's3/signature/chunks.ts', 'CHUNKS_A_TURN = 32'],
   ['edge: connections of one client', '4,096', 'edge/edge.ts', 'MOST_CONNECTIONS_OF_ONE = 4096'],
+  ['edge: connections of one client', '4,096, 65,536', 'edge/listen/connections.ts', 'MOST_CONNECTIONS = 65_536'],
+  ['edge: connections of one client', '64 KiB each', 'edge/listen/connections.ts', 'CONNECTION_OCTETS = 65_536'],
   ['edge: TLS contexts that are kept', '2,000', 'edge/tls/contexts.ts', 'MOST_CONTEXTS = 2000'],
   ['edge: TLS contexts that are kept', '100,000', 'edge/route/table.ts', 'MOST_HOSTS = 100_000'],
   ['edge: TLS contexts that are kept', '10,000', 'edge/proxy/origin-plan.ts', 'MOST_NAMES = 10_000'],

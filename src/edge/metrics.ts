@@ -101,7 +101,7 @@ function byBoth(requests: ReadonlyMap<string, readonly number[]>): Map<string, n
 
 const GAUGES: Readonly<Record<string, string>> = {
   edge_connections: 'Open connections of clients',
-  edge_connections_refused: 'Connections refused because one client had too many',
+  edge_connections_refused: 'Connections refused or ended because one client had too many',
   edge_streams_refused: 'Requests over HTTP/2 refused because one client, or all of one account, had too many open',
   edge_stalled_clients: 'Responses and WebSockets ended because too little of them was taken for a minute',
   edge_hosts: 'Hosts in the routing table',

@@ -44,6 +44,10 @@ export class FairCache<Owner, Key, Value> {
     return this.entries.size;
   }
 
+  sizeOf(owner: Owner): number {
+    return this.owners.get(owner)?.size ?? 0;
+  }
+
   /** Notes its use. */
   get(key: Key): Value | undefined {
     const entry = this.entries.get(key);

@@ -1,9 +1,15 @@
-/** Counts the open connections of each client, and closes all of them when the edge stops. */
+/**
+ * Counts the open connections of each client, and closes all of them when the edge stops. Of too many, the client that has most loses its
+ * oldest one, so that nobody keeps others out by holding connections open.
+ */
 import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { type Clock, steadyMs } from '../../base/clock.js';
 import { clientNetwork, plainAddress } from '../../base/ip.js';
+import { FairCache } from '../../base/lists/fair-cache.js';
 import { noteNewcomer } from '../../base/pace.js';
+import { openFileLimit } from '../../base/process/open-files.js';
+import { memoryLimit } from '../../base/process/resident-memory.js';
 import type { FloodKind } from '../http2/frame-budget.js';
 import { createSharedCounts, type SharedCounts, type SharedMemory } from '../shared/counts.js';
 
@@ -13,7 +19,7 @@ export interface Connections {
   /** Notes that a client's connection was ended because of a flood. After some of a kind, it is refused for a while. */
   noteFlood(client: string, kind: FloodKind): void;
   count(): number;
-  /** Connections refused since the start, because a client had too many, or because of its floods. */
+  /** Connections refused or ended since the start, because a client had too many, or because of its floods. */
   refused(): number;
   destroyAll(): void;
 }
@@ -22,10 +28,25 @@ export interface ConnectionLimits {
   readonly clock: Clock;
   /** Connections of one network. */
   readonly mostOfOne: number;
+  /** Of all together; default: {@link mostConnections}. */
+  readonly most?: number;
   /** How long floods are remembered, and how long the network of a flooder is refused; milliseconds. */
   readonly penaltyMs: number;
   /** With other processes: what they count counts here, too. */
   readonly shared?: SharedMemory | undefined;
+}
+
+/** Of all clients, at all processes of an edge. */
+const MOST_CONNECTIONS = 65_536;
+/** An idle one over TLS takes nearly as many; without TLS, a sixth. */
+const CONNECTION_OCTETS = 65_536;
+const DEFAULT_FILE_LIMIT = 1024;
+
+/** As many as a quarter of the memory and half of the files that may be open allow: the rest is for origins and everything else. */
+function mostConnections(processes: number): number {
+  const ofFiles = (openFileLimit() ?? DEFAULT_FILE_LIMIT) / 2;
+  const ofMemory = memoryLimit() / 4 / CONNECTION_OCTETS;
+  return Math.floor(Math.min(ofFiles, Math.min(MOST_CONNECTIONS, ofMemory) / processes));
 }
 
 /** Connections that a network may have ended by floods before it is refused. */
@@ -40,12 +61,16 @@ interface Flooder {
 const NO_FLOODS: Flooder['floods'] = { resets: 0, broken: 0 };
 const KINDS = ['resets', 'broken'] as const;
 
-export function createConnections({ clock, mostOfOne, penaltyMs, shared }: ConnectionLimits): Connections {
+export function createConnections(limits: ConnectionLimits): Connections {
+  const { clock, mostOfOne, penaltyMs, shared } = limits;
   const together = shared && countedTogether(shared, mostOfOne);
   const flooders = new LRUCache<string, Flooder>({ max: MOST_FLOODERS });
-  const open = new Set<Socket>();
-  const byClient = new Map<string, number>();
   let refused = 0;
+  const most = limits.most ?? mostConnections(shared?.processes ?? 1);
+  const open = new FairCache<string, Socket, Socket>(most, (socket) => {
+    refused += 1;
+    socket.destroy();
+  });
 
   function isRefused(client: string): boolean {
     if (together?.floods.some((counts) => counts.all(client) >= counts.most)) return true;
@@ -72,28 +97,23 @@ export function createConnections({ clock, mostOfOne, penaltyMs, shared }: Conne
       socket.on('error', ignored);
       noteNewcomer();
       const client = clientNetwork(plainAddress(socket.remoteAddress));
-      const number = (byClient.get(client) ?? 0) + 1;
-      const isFull = number > mostOfOne || (mayFlood && isRefused(client));
+      const isFull = open.sizeOf(client) >= mostOfOne || (mayFlood && isRefused(client));
       if (isFull || together?.connections.take(client) === false) {
         refused += 1;
         socket.destroy();
         return false;
       }
-      byClient.set(client, number);
-      open.add(socket);
       socket.once('close', () => {
         open.delete(socket);
         together?.connections.give(client);
-        const left = byClient.get(client)! - 1;
-        if (left === 0) byClient.delete(client);
-        else byClient.set(client, left);
       });
-      return true;
+      open.set(client, socket, socket);
+      return !socket.destroyed;
     },
-    count: () => open.size,
+    count: () => open.count,
     refused: () => refused,
     destroyAll() {
-      for (const socket of open) socket.destroy();
+      for (const socket of open.keys()) socket.destroy();
     },
   };
 }

@@ -55,6 +55,7 @@ export function createTlsAcceptor(options: TlsAcceptOptions): (socket: Socket) =
         return;
       }
       cancel();
+      socket.off('close', cancel);
       socket.unshift(octets);
       tls.accept(socket);
     };
@@ -73,20 +74,24 @@ export function createTlsAcceptor(options: TlsAcceptOptions): (socket: Socket) =
   };
 }
 
-/** Passes all octets received so far to `take` whenever more arrive, until it has what it needs. */
+/**
+ * Passes all octets received so far to `take` whenever more arrive, until it has what it needs. Nothing of it remains with the connection,
+ * which may be idle for long.
+ */
 function readFirst(socket: Socket, take: (octets: Buffer) => boolean): void {
   let octets: Buffer | undefined;
+  const end = (): void => void socket.destroy();
   const read = (): void => {
     for (let piece = socket.read() as Buffer | null; piece !== null; piece = socket.read() as Buffer | null) {
       octets = octets ? Buffer.concat([octets, piece]) : piece;
     }
     if (!octets || !take(octets)) return;
+    octets = undefined;
     socket.off('readable', read);
+    socket.off('end', end);
   };
   socket.on('readable', read);
-  socket.once('end', () => {
-    if (!octets || socket.listeners('readable').includes(read)) socket.destroy();
-  });
+  socket.once('end', end);
 }
 
 function isHttp(octets: Buffer): boolean {

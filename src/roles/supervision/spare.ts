@@ -3,8 +3,8 @@
  * most of it for loading code.
  */
 import type { ChildProcess } from 'node:child_process';
-import { totalmem } from 'node:os';
 import type { Clock } from '../../base/clock.js';
+import { memoryLimit } from '../../base/process/resident-memory.js';
 import { type Order, sendOrder } from '../process/ipc.js';
 
 /** How far it gets in advance: the code is loaded, or all is done but listening. */
@@ -32,8 +32,7 @@ const ROOMY = 2 * 1024 ** 3;
 
 /** Whether this machine, or what this program may use of it, has room for spare processes. */
 export function hasRoomForSpares(): boolean {
-  // Without a limit it gives a number that no machine has.
-  return Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY) >= ROOMY;
+  return memoryLimit() >= ROOMY;
 }
 
 export class Spare {
