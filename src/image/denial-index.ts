@@ -231,26 +231,43 @@ const countOf = ({ words }: ImageReader, page: number): number => words[page]! &
 const levelOf = ({ words }: ImageReader, page: number): number => (words[page]! >>> 8) & 0xff;
 const pageWords = ({ words }: ImageReader, page: number): number => words[page + 1]!;
 
-/** Copies an index into new buffers; `moved` gives the new slot of each old one. */
-export function copyIndex(
-  source: ImageTables,
-  target: ImageTables,
-  index: DenialIndex,
-  moved: (slot: number) => number,
-): DenialIndex {
-  const copyPage = (page: number): number => {
-    const { words } = source.view;
-    const copy = words.slice(page, page + pageWords(source.view, page));
-    const values = PAGE_HEADER + countOf(source.view, page);
-    const place = levelOf(source.view, page) === 0 ? moved : copyPage;
-    for (let i = PAGE_HEADER; i < values; i++) {
-      const at = i - PAGE_HEADER + values;
-      copy[at] = place(copy[at]!);
+/** How an index comes into new buffers. */
+export interface IndexCopy {
+  readonly source: ImageReader;
+  /** The new slot of an old one. */
+  slot(old: number): number;
+  /** Appends a page and returns its word offset. */
+  append(page: Int32Array): number;
+  /** Word offsets of the pages that are copied, by their old ones: a page never changes, so it is copied once. */
+  readonly pages: Map<number, number>;
+}
+
+/** Copies what is not copied yet of an index; yields after each page. */
+export function* copyIndex(copy: IndexCopy, { root, words, open }: DenialIndex): Generator<undefined, DenialIndex> {
+  const copied: Entry[][] = [];
+  for (const [level, entries] of (open ?? []).entries()) {
+    const list: Entry[] = [];
+    copied.push(list);
+    for (const { key, value } of entries) {
+      list.push({ key, value: level === 0 ? copy.slot(value) : yield* copyPage(copy, value) });
     }
-    return target.append(copy);
-  };
-  const open = index.open?.map((entries, level) =>
-    entries.map(({ key, value }) => ({ key, value: level === 0 ? moved(value) : copyPage(value) })),
-  );
-  return { root: index.root === 0 ? 0 : copyPage(index.root), words: index.words, open };
+  }
+  return { root: root === 0 ? 0 : yield* copyPage(copy, root), words, open: open && copied };
+}
+
+function* copyPage(copy: IndexCopy, page: number): Generator<undefined, number> {
+  const { source, pages } = copy;
+  const known = pages.get(page);
+  if (known !== undefined) return known;
+  const words = source.words.slice(page, page + pageWords(source, page));
+  const isLeaf = levelOf(source, page) === 0;
+  const values = PAGE_HEADER + countOf(source, page);
+  for (let i = PAGE_HEADER; i < values; i++) {
+    const at = i - PAGE_HEADER + values;
+    words[at] = isLeaf ? copy.slot(words[at]!) : yield* copyPage(copy, words[at]!);
+  }
+  const copied = copy.append(words);
+  pages.set(page, copied);
+  yield;
+  return copied;
 }

@@ -26,6 +26,8 @@ export interface WordWrite {
 
 export interface CommitPlan {
   readonly writes: readonly WordWrite[];
+  /** Slots whose nodes change. */
+  readonly slots: readonly number[];
   /** Zones after the commit; undefined for those that are removed. */
   readonly zones: ReadonlyMap<number, ZoneState | undefined>;
   /** Number of empty slots that the commit fills. */
@@ -38,6 +40,8 @@ interface Draft {
   readonly known: ReadonlyMap<number, ZoneState>;
   readonly zones: Map<number, ZoneState | undefined>;
   readonly writes: WordWrite[];
+  readonly changedSlots: number[];
+  /** Empty slots that will be filled, and those of zones. */
   readonly slots: Set<number>;
   readonly zoneSlots: Set<number>;
   /** Changes of denial chains, by zone number. */
@@ -59,6 +63,7 @@ export function planCommit(
     known,
     zones: new Map(),
     writes: [],
+    changedSlots: [],
     slots: new Set(),
     zoneSlots: new Set(),
     members: new Map(),
@@ -75,6 +80,7 @@ export function planCommit(
   }
   return {
     writes: draft.writes,
+    slots: draft.changedSlots,
     zones: draft.zones,
     takenSlots: draft.slots.size,
     takenZoneSlots: draft.zoneSlots.size,
@@ -97,6 +103,7 @@ function planNode(draft: Draft, { zone, hash, name, node }: StagedNode): void {
     draft.slots.add(slot);
     write(draft, view.slots, slot + 1, node);
   }
+  if (slot >= 0) draft.changedSlots.push(slot);
   noteMember(draft, zoneOfNode(zone), name, old, node, slot);
   if (node === 0) return;
   countNode(state, nodeFlags(view.words, node), 1);
@@ -142,8 +149,8 @@ function planPublication(draft: Draft, zone: number, replaced: number | undefine
 
 function planRemoval(draft: Draft, zone: number): void {
   const { record } = zoneOf(draft, zone);
-  const { zoneSlots } = draft.tables.view;
-  if (record !== 0) write(draft, zoneSlots, zoneSlots.indexOf(record), REMOVED_SLOT);
+  const { tables } = draft;
+  if (record !== 0) write(draft, tables.view.zoneSlots, tables.zoneSlotOf(record), REMOVED_SLOT);
   draft.zones.set(zone, undefined);
 }
 

@@ -2,6 +2,7 @@
  * One generation of the image while its writer fills it. The heap grows at its end; slots are filled once and never
  * freed. Readers do not see new data until a node slot or zone slot points to it.
  */
+import { invariant } from '../base/errors.js';
 import { labelCount } from '../dns/name.js';
 import type { ImageBuffers } from './layout.js';
 import {
@@ -29,6 +30,13 @@ export function zoneRecordWords(apex: Uint8Array): number {
 export function saltWords(salt: Uint8Array): number {
   return salt.length === 0 ? 0 : 1 + ((salt.length + 3) >>> 2);
 }
+
+/**
+ * Parts of a generation that are left when the next one should begin, so that there is room for changes until it is there. A change takes
+ * a new place in the heap each time, but a slot only for a new name.
+ */
+const HEAP_LEFT = 1 / 8;
+const SLOTS_LEFT = 1 / 32;
 
 export class ImageTables {
   readonly view: ImageReader;
@@ -59,12 +67,29 @@ export class ImageTables {
     return this.used + words <= this.view.words.length;
   }
 
+  /** Words of the heap that are not used. */
+  heapLeft(): number {
+    return this.view.words.length - this.used;
+  }
+
   hasSlotRoom(nodes: number): boolean {
     return (this.takenSlots + nodes) * 2 * SLOT_WORDS <= this.view.slots.length;
   }
 
   hasZoneRoom(zones: number): boolean {
     return (this.takenZoneSlots + zones) * 2 <= this.view.zoneSlots.length;
+  }
+
+  /** Whether only so much of the heap is left that the next generation should begin, or a part of that. */
+  isShortOfHeap(part = 1): boolean {
+    return !this.hasHeapRoom(this.view.words.length * HEAP_LEFT * part);
+  }
+
+  /** The same of slots for nodes and for zones. */
+  isShortOfSlots(part = 1): boolean {
+    const { slots, zoneSlots } = this.view;
+    const left = (SLOTS_LEFT * part) / 2;
+    return !this.hasSlotRoom((slots.length / SLOT_WORDS) * left) || !this.hasZoneRoom(zoneSlots.length * left);
   }
 
   /** Appends a compiled node to the heap, which must have room for it. Returns its word offset. */
@@ -142,6 +167,17 @@ export class ImageTables {
     const mask = zoneSlots.length - 1;
     let index = slotOf(hashName(this.buffers.seed, apex), 0, Math.clz32(zoneSlots.length) + 1);
     while (zoneSlots[index] !== EMPTY_SLOT || reserved?.has(index)) index = (index + 1) & mask;
+    return index;
+  }
+
+  /** Index of the slot that holds this record of a zone. */
+  zoneSlotOf(record: number): number {
+    const { words, zoneSlots } = this.view;
+    const mask = zoneSlots.length - 1;
+    let index = slotOf(words[record + ZoneWord.hash]!, 0, Math.clz32(zoneSlots.length) + 1);
+    for (; zoneSlots[index] !== record; index = (index + 1) & mask) {
+      invariant(zoneSlots[index] !== EMPTY_SLOT, 'the record of a zone has a slot');
+    }
     return index;
   }
 }

@@ -8,23 +8,22 @@
  * Every call either completes or throws and leaves the readers' view unchanged. Room is made, nodes are compiled and the commit is
  * planned (plan.ts) before the sequence word becomes odd. While it is odd, only words are stored, which cannot fail.
  *
- * When the heap or the slots are full, or more is garbage than in use, everything alive is copied into new buffers: a new
- * generation. Old buffers stay unchanged until the last reader has dropped them.
+ * Where the image is, and how it moves to new buffers, is the subject of generations.ts.
  */
 import { toBase32Hex } from '../base/bytes.js';
 import { invariant } from '../base/errors.js';
+import type { IsOver } from '../base/slices.js';
 import type { RRset } from '../dns/rr.js';
 import type { Denial, HashedOwner } from '../dnssec/denial.js';
-import { allocate, powerOfTwo } from './buffers.js';
+import { allocate } from './buffers.js';
 import { type CompiledNode, compileHashed, compileNode, type NodeSource } from './compile.js';
-import { copyImage } from './copy.js';
 import { EMPTY_INDEX, LOAD_WORDS, loadMember } from './denial-index.js';
+import { type Content, type GenerationListener, Generations, type Room, wordsInUse } from './generations.js';
 import { type HeapRoom, type HeapUse, heapRoom, ImageFull } from './heap-room.js';
 import {
   Control,
   Flag,
   HASHED_ZONE,
-  HEAP_START,
   hashName,
   type ImageBuffers,
   rrsetCount,
@@ -33,13 +32,11 @@ import {
   zoneOfNode,
 } from './layout.js';
 import { type CommitPlan, indexRoom, planCommit, switchWords } from './plan.js';
-import { ImageReader } from './reader.js';
+import type { ImageReader } from './reader.js';
 import { Staging } from './staging.js';
-import { ImageTables, ZONE_RECORD_WORDS } from './tables.js';
+import { type ImageTables, ZONE_RECORD_WORDS } from './tables.js';
 import { countNode, isMember, memberKey, type ZoneState } from './zone-state.js';
 
-/** Least garbage for a compaction, in words; small images are not compacted. */
-const MIN_GARBAGE = 1 << 18;
 /** A host name with one address takes about 20 words; with a signature, and a signed NSEC or NSEC3 record, about 120. */
 const WORDS_PER_RECORD = 32;
 const WORDS_PER_SIGNED_RECORD = 160;
@@ -62,6 +59,8 @@ export interface WriterOptions {
 /** Sizes in octets. */
 export interface ImageUsage {
   readonly generation: number;
+  /** Whether the next one is being made. */
+  readonly isRenewing: boolean;
   readonly nodes: number;
   readonly zones: number;
   readonly heapOctets: number;
@@ -69,44 +68,38 @@ export interface ImageUsage {
   readonly slotOctets: number;
 }
 
-/** Room that new buffers need beyond what is alive. */
-interface Room {
-  readonly words?: number;
-  readonly nodes?: number;
-  readonly zones?: number;
-}
-
-export class ImageWriter {
+export class ImageWriter implements GenerationListener {
   /** This thread's reader; it follows every new generation. */
   readonly reader: ImageReader;
-  /** Called with every new generation; the buffers must reach all readers. */
   onGeneration: (buffers: ImageBuffers) => void = () => {};
+  onUnused: (buffers: ImageBuffers) => void = () => {};
   /** What is loaded or staged from now on is for this. */
   use: HeapUse = 'growth';
 
-  private tables: ImageTables;
-  private zones = new Map<number, ZoneState>();
-  private readonly staging = new Staging();
-  private nextZone = 2;
-  private nextGeneration = 2;
-  /** Heap words that belong to a zone, without the staged ones; all others are garbage. */
-  private alive = 0;
   readonly room: HeapRoom;
-  private readonly onAllocate: (buffers: ImageBuffers) => void;
+  private readonly staging = new Staging();
+  private readonly content: Content = { zones: new Map(), staging: this.staging, words: 0, nodes: 0 };
+  private readonly generations: Generations;
+  private nextZone = 2;
 
   constructor(options: WriterOptions) {
-    const { seed, heapWords = 1 << 20, slots = 1 << 12, zoneSlots = 1 << 8, states = 1 << 12, mostWords } = options;
+    const { seed, heapWords = 1 << 20, slots = 1 << 12, zoneSlots = 1 << 8, states = 1 << 12 } = options;
+    const { mostWords, onAllocate = () => {} } = options;
     this.room = heapRoom(mostWords);
-    this.onAllocate = options.onAllocate ?? (() => {});
     const words = Math.min(heapWords, this.room.small);
     const shared = (length: number): SharedArrayBuffer => new SharedArrayBuffer(length * 4);
     const lasting = { seed, control: shared(Control.length), states: shared(states) };
     const buffers = allocate(1, lasting, words, slots, zoneSlots);
-    this.onAllocate(buffers);
-    this.tables = new ImageTables(buffers);
-    this.reader = new ImageReader(buffers);
-    Atomics.store(this.reader.control, Control.zoneMinLabels, 127);
-    Atomics.store(this.reader.control, Control.generation, 1);
+    this.generations = new Generations(buffers, this.content, this.room, onAllocate, this);
+    this.reader = this.generations.reader;
+  }
+
+  private get tables(): ImageTables {
+    return this.generations.tables;
+  }
+
+  private get zones(): Map<number, ZoneState> {
+    return this.content.zones;
   }
 
   /** The current shared memory, for a starting thread. */
@@ -115,26 +108,33 @@ export class ImageWriter {
   }
 
   usage(): ImageUsage {
-    let nodes = 0;
-    for (const zone of this.zones.values()) nodes += zone.nodes;
     const { generation, filter, slots, zoneSlots } = this.tables.buffers;
     return {
       generation,
-      nodes,
+      isRenewing: this.isRenewing(),
+      nodes: this.content.nodes,
       zones: this.zones.size,
       heapOctets: this.tables.used * 4,
-      garbageOctets: this.garbage() * 4,
+      garbageOctets: this.generations.garbage() * 4,
       slotOctets: filter.byteLength + slots.byteLength + zoneSlots.byteLength,
     };
   }
 
-  /** Makes room for a zone with this many records at once, so that loading it does not copy the image repeatedly. */
+  /** Begins a new generation if there is no room for a zone with this many records, so that loading it does not need several. */
   reserve(records: number, denial?: Denial): void {
+    this.generations.reserve(this.roomOf(records, denial));
+  }
+
+  /** Whether there is room for such a zone, and for small changes until the next generation is there. */
+  hasRoomToLoad(records: number, denial?: Denial): boolean {
+    return !this.generations.isShortOfRoom() && this.generations.hasRoom(this.roomOf(records, denial));
+  }
+
+  /** An estimate: whether there is room shows only when the zone is loaded. */
+  private roomOf(records: number, denial?: Denial): Room {
     const wanted = records * (denial ? WORDS_PER_SIGNED_RECORD : WORDS_PER_RECORD);
-    // An estimate: whether there is room shows only when the zone is loaded.
-    const words = Math.min(wanted, Math.max(0, this.room[this.use] - this.inUse()));
-    const room = { words, nodes: denial?.kind === 'nsec3' ? records * 2 : records };
-    if (!this.tables.hasHeapRoom(room.words) || !this.tables.hasSlotRoom(room.nodes)) this.renew(room);
+    const words = Math.min(wanted, Math.max(0, this.room[this.use] - wordsInUse(this.content)));
+    return { words, nodes: denial?.kind === 'nsec3' ? records * 2 : records };
   }
 
   /**
@@ -157,6 +157,7 @@ export class ImageWriter {
       salt: 0,
       expires: 0,
     });
+    this.generations.renewal?.noteZone(zone);
     return zone;
   }
 
@@ -185,8 +186,8 @@ export class ImageWriter {
 
   /** Drops a zone that was begun and will not be published; does nothing when it is already dropped. */
   abandonZone(zone: number): void {
-    this.alive -= this.zones.get(zone)?.words ?? 0;
-    this.zones.delete(zone);
+    this.replaceState(zone, undefined);
+    this.generations.renewal?.noteZone(zone);
   }
 
   /** Stages a node of a served zone; it replaces a node with the same name. */
@@ -212,7 +213,7 @@ export class ImageWriter {
 
   /** Whether only the reserve is left. */
   isNearlyFull(): boolean {
-    return this.inUse() > this.room.growth;
+    return wordsInUse(this.content) > this.room.growth;
   }
 
   /** Stages the owner of an NSEC3 record; it replaces one with the same hash. */
@@ -263,22 +264,26 @@ export class ImageWriter {
   setExpiry(zone: number, seconds: number): void {
     const state = this.zoneState(zone);
     state.expires = seconds;
+    this.generations.renewal?.noteZone(zone);
     if (state.record !== 0) this.tables.view.words[state.record + ZoneWord.expires] = seconds;
   }
 
   /** Replaces what is known of where addresses are. */
   setPlaces(places: ImageBuffers['places']): void {
-    this.switchTo(this.tables.withPlaces(this.nextGeneration++, places));
+    this.generations.setPlaces(places);
   }
 
-  /** Makes a new generation when more is garbage than in use. When it throws, the image is unchanged. */
-  compact(): void {
-    const garbage = this.garbage();
-    if (garbage > MIN_GARBAGE && garbage > this.tables.used / 2) this.renew({});
+  /**
+   * Makes a new generation when more is garbage than in use, or little room is left. Returns whether it is not ready when a time is over:
+   * the next call goes on. When it throws, the image is unchanged.
+   */
+  compact(isOver?: IsOver): boolean {
+    return this.generations.advanceIfDue(isOver);
   }
 
-  private garbage(): number {
-    return this.tables.used - HEAP_START - this.alive;
+  /** Whether a new generation is being made. */
+  isRenewing(): boolean {
+    return this.generations.renewal !== undefined;
   }
 
   private zoneState(zone: number): ZoneState {
@@ -290,18 +295,21 @@ export class ImageWriter {
   /** `zone`: the number in the node. */
   private load(zone: number, name: Uint8Array, compile: () => CompiledNode): void {
     // Before the node is appended, because new buffers keep only what slots point to.
-    if (!this.tables.hasSlotRoom(1)) this.renew({ nodes: 1 });
+    this.generations.require({ nodes: 1 });
     const isSigned = this.zoneState(zoneOfNode(zone)).denial !== undefined;
     const { hash, flags, node, size } = this.append(zone, compile, isSigned ? LOAD_WORDS : 0);
     // Not before: new buffers come with new states.
     const state = this.zoneState(zoneOfNode(zone));
     const slot = this.tables.fillSlot(zone, hash, node);
+    this.generations.renewal?.noteSlot(slot);
+    this.generations.renewal?.noteZone(zoneOfNode(zone));
+    this.content.nodes++;
     countNode(state, flags, 1);
     const before = state.index.words;
     if (isMember(state, flags)) state.index = loadMember(this.tables, state.index, memberKey(state, name), slot);
     const more = size + state.index.words - before;
     state.words += more;
-    this.alive += more;
+    this.content.words += more;
     if (flags & Flag.apex) state.apexNode = node;
   }
 
@@ -312,8 +320,8 @@ export class ImageWriter {
   ): { hash: number; flags: number; node: number; size: number } {
     this.zoneState(zoneOfNode(zone));
     const { words, hash, flags } = compile();
-    if (this.inUse() + words.length + room > this.room[this.use]) throw new ImageFull();
-    if (!this.tables.hasHeapRoom(words.length + room)) this.renew({ words: words.length + room });
+    if (wordsInUse(this.content) + words.length + room > this.room[this.use]) throw new ImageFull();
+    this.generations.require({ words: words.length + room });
     return { hash, flags, node: this.tables.append(words), size: words.length };
   }
 
@@ -330,63 +338,28 @@ export class ImageWriter {
   }
 
   private makeCommitRoom(): void {
-    const { tables, staging } = this;
+    const { staging } = this;
     const nodes = staging.nodes.size;
     const zones = staging.zones.length;
     const words = zones * ZONE_RECORD_WORDS + indexRoom(this.zones, staging.nodes.values(), staging.zones);
-    if (tables.hasSlotRoom(nodes) && tables.hasZoneRoom(zones) && tables.hasHeapRoom(words)) return;
-    this.renew({ nodes, zones, words });
+    this.generations.require({ nodes, zones, words });
   }
 
   /** Updates the writer's state to what the plan made visible. */
-  private settle({ zones, takenSlots, takenZoneSlots }: CommitPlan): void {
-    this.tables.takenSlots += takenSlots;
-    this.tables.takenZoneSlots += takenZoneSlots;
-    for (const [zone, state] of zones) {
-      this.alive += (state?.words ?? 0) - (this.zones.get(zone)?.words ?? 0);
-      if (state) this.zones.set(zone, state);
-      else this.zones.delete(zone);
-    }
+  private settle(plan: CommitPlan): void {
+    this.tables.takenSlots += plan.takenSlots;
+    this.tables.takenZoneSlots += plan.takenZoneSlots;
+    for (const [zone, state] of plan.zones) this.replaceState(zone, state);
+    this.generations.renewal?.noteCommit(plan);
     this.staging.clear();
   }
 
-  /** Words of which none is garbage. */
-  private inUse(): number {
-    return HEAP_START + this.alive + this.staging.words;
-  }
-
-  /** Copies everything alive into new buffers with more room, gives them to the readers and switches to them. */
-  private renew(room: Room): void {
-    // A number is never used twice, even if this fails after some readers have received the buffers.
-    const generation = this.nextGeneration++;
-    const target = new ImageTables(this.allocateFor(generation, room));
-    const { zones, staged } = copyImage(this.tables, target, this.zones, this.staging.nodes);
-    this.switchTo(target);
-    this.zones = zones;
-    this.staging.nodes = staged;
-  }
-
-  private switchTo(target: ImageTables): void {
-    // Posted first, because a reader that sees the new number must find the buffers on its port.
-    this.onGeneration(target.buffers);
-    this.reader.adopt(target.buffers);
-    this.tables = target;
-    Atomics.store(this.reader.control, Control.generation, target.buffers.generation);
-  }
-
-  private allocateFor(generation: number, room: Room): ImageBuffers {
-    let nodes = this.staging.nodes.size + (room.nodes ?? 0);
-    for (const zone of this.zones.values()) nodes += zone.nodes;
-    const words = this.inUse() + (room.words ?? 0);
-    if (words > this.room.small) throw new ImageFull();
-    const buffers = allocate(
-      generation,
-      this.tables.buffers,
-      Math.min(this.room.small, Math.max(1 << 20, words * 2)),
-      powerOfTwo(nodes * 3),
-      powerOfTwo((this.zones.size + (room.zones ?? 0)) * 3),
-    );
-    this.onAllocate(buffers);
-    return buffers;
+  private replaceState(zone: number, state: ZoneState | undefined): void {
+    const { content } = this;
+    const before = content.zones.get(zone);
+    content.words += (state?.words ?? 0) - (before?.words ?? 0);
+    content.nodes += (state?.nodes ?? 0) - (before?.nodes ?? 0);
+    if (state) content.zones.set(zone, state);
+    else content.zones.delete(zone);
   }
 }

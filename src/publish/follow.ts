@@ -108,9 +108,9 @@ export function createFollower({ source, writer, clock, log }: FollowerOptions):
         hasTransitions = balances.follow();
         continueLoads(zones, RECORDS_AT_ONCE, beginSlice(clock, 1));
         expiries.follow(zones.loaded);
-        writer.compact();
+        writer.compact(beginSlice(clock, 1));
       }),
-    hasWork: () => isBehind || hasTransitions || zones.loading.size > 0 || held.isAnyDue(),
+    hasWork: () => isBehind || hasTransitions || zones.loading.size > 0 || held.isAnyDue() || writer.isRenewing(),
     appliedChange: () => applied,
     loadingZones: () =>
       [...zones.loading].map(([zone, { cause }]) => ({ zone, change: cause[0]?.sequence ?? applied })),

@@ -24,6 +24,8 @@ const CHANGES_AT_ONCE = 16;
 const MOST_ADDITIONS = 4;
 /** The minimum cost of a zone, in records. */
 const LEAST_RECORDS = 10;
+/** Records of a zone that is loaded even while a new generation of the image is made, if there is room. */
+const FEW_RECORDS = 1000;
 
 /** Zones by their store numbers. */
 export interface PublishedZones extends Staging {
@@ -45,6 +47,10 @@ export interface LoadingZone {
   readonly use: ImageWriter['use'];
   /** The zone with which its nodes are compiled. */
   zone: ServingZone;
+  /** Records of a zone that is read as a whole. */
+  readonly records: number;
+  /** Whether there is room for them, or will be in the next generation of the image. */
+  hasReserved: boolean;
   /** How often owners were added. */
   additions: number;
   /** The changes that caused the load, or were taken into it. */
@@ -83,7 +89,8 @@ export function publishChanges(
     const after = before && zone && { number: before.number, zone };
     if (after && owners && owners.length > FEW_OWNERS) {
       const load = beginOwners(zones, after, owners);
-      loading.set(seq, { load, use: 'small', zone: after.zone, additions: 0, cause: pending, later: [] });
+      const none = { records: 0, hasReserved: true, additions: 0, later: [] };
+      loading.set(seq, { ...none, load, use: 'small', zone: after.zone, cause: pending });
       writer.use = 'small';
       const isMany = owners.length > MANY_OWNERS;
       if (!isMany && !load.advance(Number.POSITIVE_INFINITY, isOver)) publishOwners(zones, load, after, []);
@@ -114,10 +121,12 @@ export function loadZones(zones: PublishedZones, sequence: number): number {
 export function continueLoads(zones: PublishedZones, most: number, isOver: IsOver = NEVER): number {
   let read = 0;
   let spent = 0;
-  for (const [seq, { load, use, cause, later }] of inTurn(zones)) {
+  for (const [seq, current] of inTurn(zones)) {
+    const { load, use, cause, later } = current;
     const before = load.records();
     zones.writer.use = use;
     holdOnFailure(zones, seq, [...cause, ...later], () => {
+      if (waitsForRoom(zones, current)) return;
       if (!load.advance(most - spent, isOver)) finish(zones, seq, isOver);
     });
     const more = load.records() - before;
@@ -126,6 +135,23 @@ export function continueLoads(zones: PublishedZones, most: number, isOver: IsOve
     if (spent >= most || isOver()) break;
   }
   return read;
+}
+
+/**
+ * Whether a zone that is read as a whole waits for the next generation of the image: for its own room, and a large one also while others
+ * need a new generation, which would have to copy what is loaded meanwhile.
+ */
+function waitsForRoom({ writer, starts }: PublishedZones, current: LoadingZone): boolean {
+  const { zone, records } = current;
+  if (isOfOwners(current)) return false;
+  if (!current.hasReserved && !writer.isRenewing()) {
+    // Once: near the end of the image there would never be enough.
+    current.hasReserved = true;
+    writer.reserve(records, zone.denial);
+  }
+  // Nobody waits for a process that starts.
+  if (starts) writer.compact();
+  return writer.isRenewing() && (records > FEW_RECORDS || !writer.hasRoomToLoad(records, zone.denial));
 }
 
 /** The oldest first, but an edit of many owners does not wait until all zones that others have replaced are read. */
@@ -151,14 +177,14 @@ function takeRoom({ source, writer, room }: PublishedZones, { number, zone }: Lo
 function begin(zones: PublishedZones, zone: ServingZone, cause: readonly Change[]): void {
   const { source, writer, balances, loaded, loading, room } = zones;
   const { denial } = zone;
-  const use = zones.starts ? 'start' : room.useOf(loaded.has(zone.seq), source.recordCount(zone));
+  const records = source.recordCount(zone);
+  const use = zones.starts ? 'start' : room.useOf(loaded.has(zone.seq), records);
   writer.use = use;
   const signed = denial && { denial, hashedOwners: denial.kind === 'nsec3' ? source.hashedOwners(zone) : [] };
-  writer.reserve(source.recordCount(zone), denial);
   const load = beginLoad(writer, zone.facts.apex, source.owners(zone), signed, balances);
   // A load that begins again lets others go first.
   loading.delete(zone.seq);
-  loading.set(zone.seq, { load, use, zone, additions: 0, cause, later: [] });
+  loading.set(zone.seq, { load, use, zone, records, hasReserved: false, additions: 0, cause, later: [] });
 }
 
 /** Switches in a finished zone after applying the changes that arrived meanwhile; when a time is over, it goes on in the next step. */

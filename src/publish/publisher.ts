@@ -127,8 +127,10 @@ export function startPublisher(options: PublisherOptions): Publisher {
   const memory = createSharedMemoryUse();
   writer.onGeneration = (buffers) => {
     for (const port of ports) port.postMessage(buffers);
-    const unused = generationOctets(writer.current());
-    // Only after the writer has switched to the new buffers.
+  };
+  writer.onUnused = (buffers) => {
+    const unused = generationOctets(buffers);
+    // Only when nothing on the way here refers to them.
     clock.after(0, () => memory.release(unused));
   };
   const startedMs = steadyMs(clock);

@@ -113,8 +113,8 @@ async function startService(t: Test): Promise<Service> {
     async settle() {
       const wanted = source.lastChange();
       const isBehind = (): boolean => {
-        const { appliedChange, loadingZones } = publisher.status();
-        return appliedChange < wanted || loadingZones.length > 0;
+        const { appliedChange, loadingZones, image } = publisher.status();
+        return appliedChange < wanted || loadingZones.length > 0 || image.isRenewing;
       };
       while (isBehind()) await sleep(4);
       await sleep(30);
