@@ -27,6 +27,11 @@ export const failure = defineErrors('api', {
     code: 971,
     text: 'Too many long lists, searches and exports of this account wait already. Please wait for their answers.',
   },
+  tooManyBodies: {
+    status: 429,
+    code: 971,
+    text: 'Bodies of requests of this account that are not answered yet take too much memory. Please wait for their answers.',
+  },
   tooManyStreams: {
     status: 429,
     code: 971,

@@ -1,4 +1,5 @@
 /** What the HTTP layer stores with a request between its hooks and the use case. */
+import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { FastifyPluginAsyncZod } from 'fastify-type-provider-zod';
 import { makeId } from '../base/random.js';
@@ -17,6 +18,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The sender; null until the credential is checked, and on routes without one. */
     caller: Caller | null;
+    /** Null until its hooks begin. */
+    response: ServerResponse | null;
     /** What this request's commits did to zones; null before it reaches a use case. */
     outcome: WriteOutcome | null;
     /** Entity tag of the state that the request reads; empty when it has none. */

@@ -36,6 +36,7 @@ import type { Statistics } from '../statistics/recorder.js';
 import type { Finding } from '../warnings/finding.js';
 import { authenticate } from './auth.js';
 import { bodyFailure, JSON_LIMIT_BYTES, parseJson, readOctets } from './body.js';
+import { createBodyRoom } from './body-room.js';
 import { checkBody, checkLargeBody, refuseText } from './body-schema.js';
 import { clientAddressFinder, isFromThisMachine, isLocalAt, isLoopback, schemeFinder } from './client-address.js';
 import type { Cluster } from './cluster/schema.js';
@@ -212,14 +213,15 @@ const checkIdentifiers: FastifySchemaCompiler<z.ZodType> = ({ schema, httpPart }
 
 /** One parser for any content type; JSON is parsed later, by routes that use it (v4: §0.5–0.7). */
 function readBodiesAsOctets(app: FastifyInstance, clock: Clock): void {
+  const takeRoom = createBodyRoom();
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (request: FastifyRequest, payload: IncomingMessage) =>
-    readOctets(payload, {
-      declared: Number(request.headers['content-length']),
-      limit: request.routeOptions.bodyLimit ?? JSON_LIMIT_BYTES,
-      clock,
-    }),
-  );
+  app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const declared = Number(request.headers['content-length']);
+    const limit = request.routeOptions.bodyLimit ?? JSON_LIMIT_BYTES;
+    // A larger one is not kept.
+    if (!(declared > limit)) takeRoom(request.caller, declared || limit, request.response!);
+    return readOctets(payload, { declared, limit, clock });
+  });
 }
 
 function addHooks(app: FastifyInstance, options: BuiltOptions, count: CountRequest): void {
@@ -227,6 +229,7 @@ function addHooks(app: FastifyInstance, options: BuiltOptions, count: CountReque
   const reads = createCurrentReads(base.store, options.copy);
   const admit = (request: FastifyRequest): Promise<void> => admitCaller(options, request);
   app.decorateRequest('caller', null);
+  app.decorateRequest('response', null);
   app.decorateRequest('clientAddress', { getter: clientAddressFinder(base.store, trustedProxies) });
   app.decorateRequest('isSecure', { getter: schemeFinder(trustedProxies) });
   app.decorateRequest('zoneTag', '');
@@ -242,6 +245,7 @@ function addHooks(app: FastifyInstance, options: BuiltOptions, count: CountReque
   });
   app.addHook('onRequest', nameTurnsOf);
   app.addHook('onRequest', async (request, reply) => {
+    request.response = reply.raw;
     reply.headers({ ...SECURITY_FIELDS, 'x-request-id': request.id, 'cache-control': 'no-store' });
     await reads.begin(request);
     if (!needsNoCredential(request, options)) {

@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.js';
 import { createLifecycle, type Lifecycle } from '../base/lifecycle.js';
 import type { Logger } from '../base/log.js';
+import { createMemoryShares } from '../base/memory-shares.js';
 import type { MetricSample } from '../base/metrics.js';
 import { residentOctets } from '../base/process/resident-memory.js';
 import type { Random } from '../base/random.js';
@@ -26,7 +27,6 @@ import { createCacheStage } from './cache/stage.js';
 import { createCompression } from './compress/compression.js';
 import { createCompressingStage } from './compress/stage.js';
 import type { Stage } from './exchange/exchange.js';
-import { createMemoryShares } from './exchange/memory-shares.js';
 import { createOpenStreams, type OpenStreams } from './exchange/open-streams.js';
 import type { OriginTimes } from './exchange/origin-place.js';
 import { type Acknowledged, createStalls, type Stalls } from './exchange/stalls.js';

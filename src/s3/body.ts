@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { TLSSocket } from 'node:tls';
 import { clientNetwork, isLoopback, parsePeerAddress, plainAddress } from '../base/ip.js';
+import { createMemoryShares } from '../base/memory-shares.js';
 import { createTurnPace } from '../base/pace.js';
 import { lasting } from '../bucket/bodies/pieces.js';
 import { isBrokenOff } from '../bucket/receive-body.js';
@@ -119,6 +120,21 @@ function requirePrivate({ options, raw }: Sending): void {
   throw new S3Error('AccessDenied', 'A body that is not signed needs HTTPS: see the setting s3-unsigned-bodies.');
 }
 
+/** Documents that are in memory, by account, without small ones: until their requests are answered. */
+const DOCUMENTS = createMemoryShares<string>(64 << 20);
+const SMALL_DOCUMENT = 64 << 10;
+const RETRY = { 'retry-after': '5' };
+
+/** Throws 503 when documents of the account take all memory that others leave. */
+function takeRoom({ caller: { accountId }, response }: S3Request, octets: number): void {
+  // A response that is over says so no more.
+  if (octets <= SMALL_DOCUMENT || response.closed) return;
+  if (!DOCUMENTS.take(accountId, octets)) {
+    throw new S3Error('SlowDown', 'Too many large documents of this account are being read.', RETRY);
+  }
+  response.once('close', () => DOCUMENTS.give(accountId, octets));
+}
+
 /** A whole document. `mustBeChecked`: with Content-MD5 or a checksum. Throws when it is larger than `limit` octets. */
 export async function readDocument(request: S3Request, limit: number, mustBeChecked = false): Promise<Buffer> {
   const body = openBody(request);
@@ -127,6 +143,7 @@ export async function readDocument(request: S3Request, limit: number, mustBeChec
   if (mustBeChecked && !md5 && !readChecksum(request.headers)) {
     throw new S3Error('InvalidRequest', 'Missing required header for this request: Content-MD5 or a checksum.');
   }
+  takeRoom(request, body.size);
   const pieces: Uint8Array[] = [];
   try {
     for await (const piece of lasting(body.octets)) pieces.push(piece);

@@ -1,10 +1,10 @@
 /** The state that the parts of the cache share, and what they know about a request. */
 import { type Clock, steadyMs } from '../../base/clock.js';
 import type { FairCache } from '../../base/lists/fair-cache.js';
+import type { MemoryShares } from '../../base/memory-shares.js';
 import type { Coding } from '../../http/content-coding.js';
 import type { HeaderFields } from '../../http/fields.js';
 import type { Compression } from '../compress/compression.js';
-import type { MemoryShares } from '../exchange/memory-shares.js';
 import { type CachedItem, type PurgedItems, purgedUrl } from '../purge/purged.js';
 import type { Exchange } from './freshness.js';
 import type { GrowingBody } from './growing-body.js';

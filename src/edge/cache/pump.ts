@@ -1,6 +1,6 @@
 /** Moves a body from the origin to its readers, and reports whether it was complete. */
 import type { Readable } from 'node:stream';
-import type { MemoryShares } from '../exchange/memory-shares.js';
+import type { MemoryShares } from '../../base/memory-shares.js';
 import { GrowingBody } from './growing-body.js';
 import { OriginSilent } from './origin-response.js';
 

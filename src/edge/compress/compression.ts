@@ -3,10 +3,10 @@
  * account; whoever gets no share is sent the plain form.
  */
 import type { Clock } from '../../base/clock.js';
+import { createMemoryShares } from '../../base/memory-shares.js';
 import type { MetricSample } from '../../base/metrics.js';
 import { type AcceptedCodings, type Coding, preferredCoding } from '../../http/content-coding.js';
 import type { EdgeRequest, ServedRoute } from '../exchange/exchange.js';
-import { createMemoryShares } from '../exchange/memory-shares.js';
 import { ABLE, ABLE_WITHOUT_BR, ENCODER_OCTETS, type Encoder, type EncoderEvents, Encoders } from './encoders.js';
 
 /** Memory for all encoders at once. */

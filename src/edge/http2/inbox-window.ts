@@ -2,7 +2,7 @@
  * The window for what a client sends over a connection (RFC 9113 §5.2). It is widened while something is uploaded, by what memory clients
  * leave each other.
  */
-import { createMemoryShares } from '../exchange/memory-shares.js';
+import { createMemoryShares } from '../../base/memory-shares.js';
 import { FIRST_WINDOW } from './frames.js';
 
 /** The widest that there is memory for. The last one is what HTTP/2 begins with. */

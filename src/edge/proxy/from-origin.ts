@@ -1,6 +1,7 @@
 /** The stage that asks the origin. It streams the response as fast as the client reads it, or reads it ahead. */
 
 import { type Clock, steadyMs } from '../../base/clock.js';
+import type { MemoryShares } from '../../base/memory-shares.js';
 import type { Leave, TurnHolder } from '../../base/turns.js';
 import type { BucketRoute, OriginRoute } from '../../hostnames/routing/find-route.js';
 import { type Failure, failureOf } from '../error-pages/failures.js';
@@ -14,7 +15,6 @@ import type {
   ResponseSink,
   Stage,
 } from '../exchange/exchange.js';
-import type { MemoryShares } from '../exchange/memory-shares.js';
 import { isInterim, mayBeRepeated, originFailure, statusFailure } from '../exchange/origin-failure.js';
 import { BoundedEvents } from './boundary.js';
 import { endToEndHeaders, type HeaderRules, originHeaders } from './headers.js';

@@ -3,6 +3,7 @@
  * client is bounded for each response, and for all of an account by what others leave.
  */
 
+import type { MemoryShares } from '../../base/memory-shares.js';
 import type { Failure } from '../error-pages/failures.js';
 import {
   firstValue,
@@ -11,7 +12,6 @@ import {
   type ResponseFlow,
   type ResponseSink,
 } from '../exchange/exchange.js';
-import type { MemoryShares } from '../exchange/memory-shares.js';
 
 export interface ReadAheadMemory {
   readonly memory: MemoryShares;
