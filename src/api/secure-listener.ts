@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Clock } from '../base/clock.js';
 import type { ListenOptions } from '../base/connections/backlog.js';
+import { startHandshakesInTurns } from '../base/connections/handshake-turns.js';
 import { beginInTurns } from '../base/connections/in-turns.js';
 import { shareConnections } from '../base/connections/shared.js';
 import { cutStalledConnections, keepWhileAnswering } from '../base/connections/stalled.js';
@@ -66,6 +67,7 @@ export function createSecureListener(
   const { connectionTimeout, ...limits } = connection.limits;
   const options = { cert: certificate, key, minVersion: 'TLSv1.2' as const, ...limits };
   const server = createServer(options, answer);
+  startHandshakesInTurns(server, clock);
   beginInTurns(server);
   endUnreadBodies(server, clock);
   if (saysContinue) server.on('checkContinue', (request, response) => server.emit('request', request, response));

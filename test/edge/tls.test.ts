@@ -8,12 +8,12 @@ import { connect } from 'node:net';
 import { type ConnectionOptions, getCiphers, type TLSSocket } from 'node:tls';
 import t from 'tap';
 import { sleep } from '../../src/base/clock.js';
+import { readClientHello } from '../../src/base/connections/client-hello.js';
 import { silentLogger } from '../../src/base/log.js';
 import { systemRandom } from '../../src/base/random.js';
 import { dropCertificateRequest } from '../../src/certs/certificates.js';
 import { ticketSecretJob } from '../../src/certs/ticket-secret.js';
 import { editZoneSetting } from '../../src/control/zones/settings.js';
-import { readClientHello } from '../../src/edge/tls/client-hello.js';
 import { CIPHER_SUITES } from '../../src/hostnames/routing/tls-policy.js';
 import type { Vault } from '../../src/vault/vault.js';
 import {

@@ -7,9 +7,10 @@
  */
 import type { Socket } from 'node:net';
 import type { Clock } from '../../base/clock.js';
+import { readClientHello } from '../../base/connections/client-hello.js';
+import { readFirst } from '../../base/connections/first-octets.js';
 import { clientNetwork, plainAddress } from '../../base/ip.js';
 import { createTurnPace } from '../../base/pace.js';
-import { readClientHello } from '../tls/client-hello.js';
 import type { HostTls } from '../tls/contexts.js';
 
 export type RefusedHandshake = 'unknown-host' | 'no-host' | 'not-tls' | 'too-slow' | 'failed';
@@ -72,26 +73,6 @@ export function createTlsAcceptor(options: TlsAcceptOptions): (socket: Socket) =
       return true;
     });
   };
-}
-
-/**
- * Passes all octets received so far to `take` whenever more arrive, until it has what it needs. Nothing of it remains with the connection,
- * which may be idle for long.
- */
-function readFirst(socket: Socket, take: (octets: Buffer) => boolean): void {
-  let octets: Buffer | undefined;
-  const end = (): void => void socket.destroy();
-  const read = (): void => {
-    for (let piece = socket.read() as Buffer | null; piece !== null; piece = socket.read() as Buffer | null) {
-      octets = octets ? Buffer.concat([octets, piece]) : piece;
-    }
-    if (!octets || !take(octets)) return;
-    octets = undefined;
-    socket.off('readable', read);
-    socket.off('end', end);
-  };
-  socket.on('readable', read);
-  socket.once('end', end);
 }
 
 function isHttp(octets: Buffer): boolean {
