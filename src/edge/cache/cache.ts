@@ -4,8 +4,9 @@
 import { Readable } from 'node:stream';
 import { steadyMs } from '../../base/clock.js';
 import { FairCache } from '../../base/lists/fair-cache.js';
+import { createMemoryShares } from '../../base/memory-shares.js';
+import { inSlices } from '../../base/slices.js';
 import { fieldValue, type HeaderFields } from '../../http/fields.js';
-import { createMemoryShares } from '../exchange/memory-shares.js';
 import { type Answer, answerHit, answerPassed, answerStored } from './answer.js';
 import {
   type CacheOptions,
@@ -41,8 +42,8 @@ export interface EdgeCache {
    * for as long as any client waits.
    */
   leave(forward: Forward): boolean;
-  /** Removes purged responses, so that the purges need not be remembered. */
-  sweepPurged(): void;
+  /** Removes purged responses of a zone, or of all, in slices, so that the purges need not be remembered. */
+  sweepPurged(zone: number | undefined): Promise<void>;
   /** Octets of what is stored. */
   octets(): number;
   /** URLs with a stored response. */
@@ -70,7 +71,11 @@ export function createEdgeCache(options: CacheOptions): EdgeCache {
     pass: (found, nowMs = steadyMs(cache.clock)) =>
       mayPass(cache, found) ? new Passage(cache, found, nowMs) : undefined,
     leave: (forward) => leaveFill(cache, forward),
-    sweepPurged: () => cache.responses.sweep((stored) => isPurged(cache, stored)),
+    sweepPurged: (zone) => {
+      const isGone = (stored: StoredResponse): boolean =>
+        (zone === undefined || stored.item.zone === zone) && isPurged(cache, stored);
+      return inSlices(cache.clock, cache.responses.sweep(isGone));
+    },
     octets: cache.responses.octets,
     count: cache.responses.count,
   };

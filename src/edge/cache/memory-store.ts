@@ -17,8 +17,8 @@ export interface MemoryStore {
   removeAll(key: string): void;
   /** A response of this key has gained a form. */
   resized(account: number, key: string): void;
-  /** Removes all responses for which `isGone` is true. */
-  sweep(isGone: (response: StoredResponse) => boolean): void;
+  /** Removes responses for which `isGone` is true, in steps. It may miss what is stored meanwhile. */
+  sweep(isGone: (response: StoredResponse) => boolean): Generator<undefined, void>;
   octets(): number;
   /** URLs. */
   count(): number;
@@ -28,6 +28,8 @@ export interface MemoryStore {
 const MOST_VARIANTS = 64;
 /** Approximate octets that a stored response needs in addition to its body and fields. */
 const OVERHEAD = 1024;
+/** The same of one text beside the response: a tag, or a field that selects. */
+const OVERHEAD_OF_TEXT = 48;
 
 interface Variants {
   readonly account: number;
@@ -69,11 +71,15 @@ export function createMemoryStore(maxOctets: number): MemoryStore {
       const list = listOf(key);
       if (list.length > 0) set(account, key, list);
     },
-    sweep(isGone) {
-      for (const key of [...kept.keys()]) {
+    *sweep(isGone) {
+      let left = kept.count;
+      for (const key of kept.keys()) {
         const { account, list } = kept.peek(key)!;
-        const left = list.filter((response) => !isGone(response));
-        if (left.length < list.length) set(account, key, left);
+        const stay = list.filter((response) => !isGone(response));
+        if (stay.length < list.length) set(account, key, stay);
+        // What is stored meanwhile, or again, comes to the end.
+        if (--left <= 0) return;
+        yield;
       }
     },
     octets: () => kept.size,
@@ -90,8 +96,10 @@ function isSameVariant(a: StoredResponse, b: StoredResponse): boolean {
   return a.selecting.every(([name, value], i) => b.selecting[i]![0] === name && b.selecting[i]![1] === value);
 }
 
-function octetsOf({ fields, body, representation, forms }: StoredResponse): number {
-  let octets = OVERHEAD + representation.size + body.length * 64 + forms.octets;
+function octetsOf({ fields, body, representation, forms, always, selecting, item }: StoredResponse): number {
+  let octets = OVERHEAD + representation.size + body.length * 64 + forms.octets + always.length + item.url.length;
   for (const name in fields) octets += name.length + String(fields[name]).length;
+  for (const [name, value = ''] of selecting) octets += OVERHEAD_OF_TEXT + name.length + value.length;
+  for (const tag of item.tags) octets += OVERHEAD_OF_TEXT + tag.length;
   return octets;
 }

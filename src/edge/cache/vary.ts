@@ -90,15 +90,35 @@ export function selectingFields(response: HeaderFields, request: HeaderFields): 
 
 /** Whether a request has the same selecting fields as the request that a response answered. */
 export function selects(fields: readonly SelectingField[], request: HeaderFields): boolean {
-  return fields.every(([name, value]) => normalValue(name, request) === value);
+  return fields.every(([name, value]) => valueIn(name, request) === value);
+}
+
+/** The values of the request that was looked at last: many responses of one URL may select by the same long fields. */
+const values = new Map<string, string | undefined>();
+let valuesOf: HeaderFields | undefined;
+
+function valueIn(name: string, request: HeaderFields): string | undefined {
+  if (valuesOf !== request) {
+    valuesOf = request;
+    values.clear();
+  }
+  let value = values.get(name);
+  if (value === undefined && !values.has(name)) {
+    value = normalValue(name, request);
+    values.set(name, value);
+  }
+  return value;
 }
 
 const PREFERENCES: ReadonlySet<string> = new Set(['accept', 'accept-charset', 'accept-encoding', 'accept-language']);
 
+/** Longer values are compared as they are: thousands of members would take long to sort. */
+const LONGEST_NORMALIZED = 512;
+
 /** Joins field lines, removes whitespace around members, and sorts preferences of the same weight (RFC 9110 §12.4.2). */
 function normalValue(name: string, request: HeaderFields): string | undefined {
   const value = fieldValue(request, name);
-  if (value === undefined) return undefined;
+  if (value === undefined || value.length > LONGEST_NORMALIZED) return value;
   const members = listMembers(value);
   if (!PREFERENCES.has(name)) return members.join(',');
   return members

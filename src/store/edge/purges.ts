@@ -18,6 +18,8 @@ export interface Purge {
 
 type PurgeRow = Omit<Purge, 'items'> & { readonly items: string };
 
+/** Characters of items after which no more purges are read at once. */
+const MOST_CHARACTERS = 256 * 1024;
 /** Number of purges kept; a process that is further behind purges everything. */
 const KEPT_PURGES = 2000;
 
@@ -26,8 +28,8 @@ const statements = perStore((store) => ({
     'INSERT INTO purges (at_us, zone, kind, items) VALUES (?, ?, ?, ?)',
   ),
   prune: store.prepare<[seq: number]>('DELETE FROM purges WHERE seq <= ?'),
-  after: store.prepare<[seq: number, limit: number], PurgeRow>(
-    'SELECT seq, zone, kind, items FROM purges WHERE seq > ? ORDER BY seq LIMIT ?',
+  after: store.prepare<[seq: number], PurgeRow>(
+    'SELECT seq, zone, kind, items FROM purges WHERE seq > ? ORDER BY seq LIMIT 1',
   ),
 }));
 
@@ -38,11 +40,17 @@ export function insertPurge(store: Store, purge: Omit<Purge, 'seq'>, atUs: numbe
   if (seq > KEPT_PURGES) statements(store).prune.run(seq - KEPT_PURGES);
 }
 
-/** In order, no more than `limit`. */
+/** In order, no more than `limit`; fewer if they are long, because whoever asks reads them in one turn. */
 export function purgesAfter(store: Store, seq: number, limit: number): Purge[] {
-  return statements(store)
-    .after.all(seq, limit)
-    .map((row) => ({ ...row, items: JSON.parse(row.items) as string[] }));
+  const purges: Purge[] = [];
+  let characters = 0;
+  let row = statements(store).after.get(seq);
+  while (row) {
+    purges.push({ ...row, items: JSON.parse(row.items) as string[] });
+    characters += row.items.length;
+    row = purges.length < limit && characters < MOST_CHARACTERS ? statements(store).after.get(row.seq) : undefined;
+  }
+  return purges;
 }
 
 /** Number of the newest; 0 when there is none. */

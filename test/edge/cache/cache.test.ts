@@ -671,7 +671,7 @@ t.test('purges', async (t) => {
   purge('hosts', 'www.example.com');
   t.same(await room.results('/a', '/a'), ['MISS', 'HIT']);
   purge('purge_everything');
-  room.cache.sweepPurged();
+  await room.cache.sweepPurged(undefined);
   t.equal(room.cache.count(), 0);
 });
 

@@ -252,3 +252,26 @@ t.test('Cache-Status (RFC 9211)', async (t) => {
   addCacheStatus(fields, { result: 'HIT' });
   t.strictSame(fields, { 'cache-status': 'Origin; hit, Zoneplane; hit', 'cf-cache-status': 'HIT' });
 });
+
+t.test('long values select as they are, and are put in order once for a request', async (t) => {
+  const long = 'b, a,'.repeat(200);
+  const request = { accept: 'b, a', 'x-long': long };
+  const fields = selectingFields({ vary: 'x-long, accept' }, request)!;
+  t.strictSame(fields, [
+    ['accept', 'a,b'],
+    ['x-long', long],
+  ]);
+  t.ok(selects(fields, request));
+  t.ok(selects(fields, { accept: 'a,  b', 'x-long': long }));
+  t.notOk(selects(fields, { accept: 'a', 'x-long': long }));
+  t.notOk(selects(fields, { accept: 'a,b' }));
+  let reads = 0;
+  const counted = new Proxy(request, {
+    get(target, name) {
+      reads++;
+      return Reflect.get(target, name) as unknown;
+    },
+  });
+  for (let variants = 0; variants < 64; variants++) selects([['accept', 'other'], ...fields], counted);
+  t.equal(reads, 1);
+});

@@ -60,14 +60,33 @@ t.test('deep paths are looked up as far as prefixes go', async (t) => {
 t.test('all at once, and forgetting', async (t) => {
   const purged = createPurgedItems();
   purged.apply({ seq: 3, zone: 1, kind: 'tags', items: ['red'] });
-  t.equal(purged.size(), 1);
-  purged.forget();
-  t.equal(purged.size(), 0);
-  t.ok(purged.isPurged(item({ zone: 9 }), 2), 'what was requested before counts as purged');
+  purged.apply({ seq: 4, zone: 2, kind: 'tags', items: ['green', 'long'.repeat(100)] });
+  t.match(purged.largest(), { zone: 2 });
+  purged.forget(2, 4);
+  t.match(purged.largest(), { zone: 1 });
+  t.ok(purged.isPurged(item({ zone: 2 }), 3), 'what was requested before counts as purged');
+  t.notOk(purged.isPurged(item({ zone: 2 }), 4));
+  t.ok(purged.isPurged(item(), 2), 'other zones are remembered');
+  t.notOk(purged.isPurged(item({ tags: [] }), 2));
+  purged.forget(undefined, 3);
+  t.ok(purged.isPurged(item({ zone: 9 }), 2), 'in all zones');
   t.notOk(purged.isPurged(item(), 3));
   purged.applyAll(10);
+  t.equal(purged.octets(), 0);
   t.ok(purged.isPurged(item({ zone: 9 }), 9));
   t.notOk(purged.isPurged(item(), 10));
+});
+
+t.test('what was purged twice is kept once, and nothing that everything includes', async (t) => {
+  const purged = createPurgedItems();
+  purged.apply({ seq: 1, zone: 1, kind: 'tags', items: ['red'] });
+  const octets = purged.octets();
+  purged.apply({ seq: 2, zone: 1, kind: 'tags', items: ['red'] });
+  t.equal(purged.octets(), octets);
+  purged.apply({ seq: 3, zone: 1, kind: 'purge_everything', items: [] });
+  t.ok(purged.octets() < octets);
+  t.ok(purged.isPurged(item({ tags: [] }), 2));
+  t.notOk(purged.isPurged(item(), 3));
 });
 
 t.test('URLs', async (t) => {
