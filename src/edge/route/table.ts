@@ -22,33 +22,48 @@ export interface RoutingTable {
   size(): number;
 }
 
+/** The most hostnames of which it is kept how often they were forgotten. */
+const MOST_FORGOTTEN = 10_000;
+
 interface Kept {
   readonly route: Route;
-  /** The sum of the generations of its zones at look-up time. A change of any zone increases the sum. */
+  /** The host without its first label: a wildcard there concerns it. */
+  readonly parent: string;
+  /** The sum of the generations of its zones and names at look-up time. A change of any of them increases the sum. */
   readonly generation: number;
 }
 
 export function createRoutingTable(store: Store, serving: ServingSettings, most = MOST_HOSTS): RoutingTable {
   const hosts = new FairCache<number, string, Kept>(most);
   const generations = new Map<number, number>();
+  /** Those of hostnames, without `*.`: looking for hosts below one would take as long as there are hosts. */
+  const ofNames = new Map<string, number>();
   /** The last one that was found, while nothing was forgotten: requests in a row are often for the same host. */
   let last: Route | undefined;
 
-  function generationOf(zones: readonly number[]): number {
+  function generationOf({ host, zones }: Route, parent: string): number {
     let sum = 0;
     for (const zone of zones) sum += generations.get(zone) ?? 0;
-    return sum;
+    return ofNames.size === 0 ? sum : sum + (ofNames.get(host) ?? 0) + (ofNames.get(parent) ?? 0);
+  }
+
+  function forgetAll(): void {
+    last = undefined;
+    hosts.clear();
+    generations.clear();
+    ofNames.clear();
   }
 
   return {
     find(host) {
       if (last?.host === host) return last;
       const known = hosts.get(host);
-      if (known && known.generation === generationOf(known.route.zones)) return (last = known.route);
+      if (known && known.generation === generationOf(known.route, known.parent)) return (last = known.route);
       const route = findRoute(store, serving, host);
       // It may be a part of a whole request head.
-      const kept = { route, generation: generationOf(route.zones) };
-      hosts.set(route.zone?.account ?? 0, detachedText(host), kept);
+      const own = detachedText(host);
+      const parent = own.slice(own.indexOf('.') + 1);
+      hosts.set(route.zone?.account ?? 0, own, { route, parent, generation: generationOf(route, parent) });
       return route;
     },
     forgetZone(zone) {
@@ -57,18 +72,11 @@ export function createRoutingTable(store: Store, serving: ServingSettings, most 
     },
     forgetHostname(hostname) {
       last = undefined;
-      const parent = hostname.startsWith('*.') ? hostname.slice(2) : hostname;
-      hosts.delete(parent);
-      const below = `.${parent}`;
-      for (const host of hosts.keys()) {
-        if (host.endsWith(below) && !host.slice(0, -below.length).includes('.')) hosts.delete(host);
-      }
+      const name = hostname.startsWith('*.') ? hostname.slice(2) : hostname;
+      ofNames.set(name, (ofNames.get(name) ?? 0) + 1);
+      if (ofNames.size > MOST_FORGOTTEN) forgetAll();
     },
-    forgetAll() {
-      last = undefined;
-      hosts.clear();
-      generations.clear();
-    },
+    forgetAll,
     size: () => hosts.count,
   };
 }
