@@ -2,7 +2,7 @@
 import { toHex } from '../../base/bytes.js';
 import { nextSlice } from '../../base/slices.js';
 import type { Range } from '../../http/range.js';
-import type { Store } from '../../store/driver.js';
+import { perStore, type Store } from '../../store/driver.js';
 import { findObject, type ObjectRow } from '../../store/objects/objects.js';
 import { findPart, type NewPartRow, objectPartsAfter, type PartRow } from '../../store/objects/uploads.js';
 import type { BlobReader, Blobs } from '../blobs.js';
@@ -15,31 +15,68 @@ import { MOST_PARTS, type PartItem } from './uploads.js';
 /** Parts that are looked up in one turn; there may be 10,000. */
 const AT_ONCE = 500;
 
+/** Those of an object, while somebody reads it. Ten thousand take megabytes, and a client may read the same object hundreds of times. */
+interface SharedParts {
+  readonly parts: Promise<readonly PartRow[]>;
+  readers: number;
+}
+
+/** By upload (store number): once it is an object, its parts stay as they are. */
+const beingRead = perStore(() => new Map<number, SharedParts>());
+
 /**
  * The parts are looked up now, because the object may be replaced while it is read. Throws {@link BodyDamaged}. Resolves to undefined
  * when the object is another one meanwhile.
  */
 export async function openComposed(store: Store, row: ObjectRow, blobs: Blobs): Promise<OpenObject | undefined> {
+  const leave = joinReaders(store, row.upload!);
+  /** Those of parts that are being read, so that who leaves need not wait for them. */
+  const open = new Set<BlobReader>();
+  const close = async (): Promise<void> => {
+    leave();
+    await Promise.all([...open].map((body) => body.close()));
+  };
+  try {
+    const parts = await beingRead(store).get(row.upload!)!.parts;
+    const octets = parts.reduce((sum, { size }) => sum + size, 0);
+    if (octets === row.size && parts.length === row.parts) {
+      return openPieces({ item: objectItem(row), close }, (first, last) =>
+        readParts({ parts, blobs, name: nameOf(row), open }, first, last),
+      );
+    }
+    if (findObject(store, row.bucket, row.key)?.version === row.version)
+      throw new BodyDamaged(nameOf(row), 'is not whole');
+  } catch (error) {
+    leave();
+    throw error;
+  }
+  leave();
+  return undefined;
+}
+
+/** Returns what forgets the parts once nobody reads them; further calls do nothing. */
+function joinReaders(store: Store, upload: number): () => void {
+  const all = beingRead(store);
+  const shared = all.get(upload) ?? { parts: lookUpParts(store, upload), readers: 0 };
+  all.set(upload, shared);
+  shared.readers++;
+  let isReading = true;
+  return () => {
+    if (!isReading) return;
+    isReading = false;
+    if (--shared.readers === 0) all.delete(upload);
+  };
+}
+
+async function lookUpParts(store: Store, upload: number): Promise<readonly PartRow[]> {
   const parts: PartRow[] = [];
   while (parts.length < MOST_PARTS) {
-    const more = objectPartsAfter(store, row.upload!, parts.at(-1)?.number ?? 0, AT_ONCE);
+    const more = objectPartsAfter(store, upload, parts.at(-1)?.number ?? 0, AT_ONCE);
     parts.push(...more);
     if (more.length < AT_ONCE) break;
     await nextSlice();
   }
-  const octets = parts.reduce((sum, { size }) => sum + size, 0);
-  if (octets !== row.size || parts.length !== row.parts) {
-    if (findObject(store, row.bucket, row.key)?.version !== row.version) return undefined;
-    throw new BodyDamaged(nameOf(row), 'is not whole');
-  }
-  /** Those of parts that are being read, so that who leaves need not wait for them. */
-  const open = new Set<BlobReader>();
-  const close = async (): Promise<void> => {
-    await Promise.all([...open].map((body) => body.close()));
-  };
-  return openPieces({ item: objectItem(row), close }, (first, last) =>
-    readParts({ parts, blobs, name: nameOf(row), open }, first, last),
-  );
+  return parts;
 }
 
 interface Parts {

@@ -1,6 +1,7 @@
 /** Objects of very many parts are opened in slices, and an object that is replaced meanwhile is not taken for a damaged one. */
 import t from 'tap';
 import type { Blobs } from '../../../src/bucket/blobs.js';
+import type { OpenObject } from '../../../src/bucket/object-store.js';
 import { openComposed } from '../../../src/bucket/uploads/composed.js';
 import { allAccounts } from '../../../src/store/access/accounts.js';
 import { insertBucket } from '../../../src/store/objects/buckets.js';
@@ -47,11 +48,17 @@ t.test('parts are looked up in slices', async (t) => {
   );
   const row = findObject(store, 1, 'k')!;
   const blobs = {} as Blobs;
+  let first: OpenObject | undefined;
   const turns = await countTurns(async () => {
-    const opened = await openComposed(store, row, blobs);
-    t.equal(opened?.item.size, 2 * PARTS);
+    first = await openComposed(store, row, blobs);
+    t.equal(first?.item.size, 2 * PARTS);
   });
   t.ok(turns >= 5, `${turns} turns`);
+  const again = await countTurns(async () => (await openComposed(store, row, blobs))?.close());
+  t.ok(again < 5, 'who reads it at the same time shares what was looked up');
+  await first?.close();
+  const later = await countTurns(async () => (await openComposed(store, row, blobs))?.close());
+  t.ok(later >= 5, 'and nothing is kept when nobody reads it');
   runSql(store, `DELETE FROM parts WHERE number = ${PARTS}`);
   await t.rejects(openComposed(store, row, blobs), /is not whole/);
   writeNow(store, () => removeObject(store, row.seq));
