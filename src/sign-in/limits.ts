@@ -1,6 +1,7 @@
 /**
  * Limits of failed attempts: by the address that is signed in to, whether or not it belongs to a user, and by the network that asks.
- * Nobody is locked out: whoever waits long enough may try, and other ways to sign in do not count here.
+ * Nobody is locked out: whoever waits long enough may try, and other ways to sign in do not count here. Attempts from a network from
+ * which it has succeeded count by themselves, so that strangers elsewhere cannot make a person wait again and again.
  */
 import { type Clock, steadyMs } from '../base/clock.js';
 import { parseIP, printIP } from '../base/ip.js';
@@ -16,6 +17,8 @@ const LONGEST_WAIT_MS = 15 * MINUTE_MS;
 const MOST_OF_NETWORK = 100;
 /** Who is counted at once; the one that failed least recently is forgotten. */
 const MOST_COUNTED = 20_000;
+/** Networks from which somebody has succeeded; the one of the earliest success is forgotten, and so is whoever succeeded least recently. */
+const MOST_KNOWN = 8;
 
 interface Count {
   readonly failures: number;
@@ -38,14 +41,25 @@ export interface Attempt {
 export function createSignInLimits(clock: Clock): SignInLimits {
   const subjects = new Map<string, Count>();
   const networks = new Map<string, Count>();
+  const succeeded = new Map<string, Set<string>>();
+  const noteSuccess = (subject: string, network: string): void => {
+    const known = succeeded.get(subject) ?? new Set();
+    known.delete(network);
+    known.add(network);
+    if (known.size > MOST_KNOWN) known.delete(known.values().next().value!);
+    succeeded.delete(subject);
+    succeeded.set(subject, known);
+    if (succeeded.size > MOST_COUNTED) succeeded.delete(succeeded.keys().next().value!);
+  };
   const put = (counts: Map<string, Count>, key: string, count: Count): void => {
     counts.delete(key);
     counts.set(key, count);
     if (counts.size > MOST_COUNTED) counts.delete(counts.keys().next().value!);
   };
   return {
-    begin(subject, network) {
+    begin(whose, network) {
       const nowMs = steadyMs(clock);
+      const subject = succeeded.get(whose)?.has(network) ? `${whose} from ${network}` : whose;
       const known = subjects.get(subject);
       const own = known && nowMs - known.atMs < WINDOW_MS + waitOf(known) ? known : { failures: 0, atMs: nowMs };
       requireWaited(own.atMs + waitOf(own), nowMs);
@@ -57,6 +71,7 @@ export function createSignInLimits(clock: Clock): SignInLimits {
       return {
         succeeded() {
           subjects.delete(subject);
+          noteSuccess(whose, network);
           const now = networks.get(network);
           if (now) networks.set(network, { ...now, failures: Math.max(0, now.failures - 1) });
         },

@@ -42,6 +42,20 @@ t.test('success makes it begin anew, and many at once count', async (t) => {
   t.equal(tryOnce(limits, 'ada', '192.0.2.0'), 1, 'none of these has been answered yet');
 });
 
+t.test('strangers elsewhere cannot make a person wait where the person has signed in', async (t) => {
+  const clock = new TestClock(0);
+  const limits = createSignInLimits(clock);
+  limits.begin('ada', '192.0.2.0').succeeded();
+  for (let n = 0; n < 10; n++) tryOnce(limits, 'ada', `198.51.${n}.0`);
+  t.equal(tryOnce(limits, 'ada', '203.0.113.0'), 1, 'the person waits elsewhere');
+  for (let n = 0; n < 10; n++) t.equal(tryOnce(limits, 'ada', '192.0.2.0'), undefined);
+  t.equal(tryOnce(limits, 'ada', '192.0.2.0'), 1, 'guesses from there are counted, too');
+  for (let n = 0; n < 9; n++) limits.begin('grace', `192.0.${n}.0`).succeeded();
+  for (let n = 0; n < 10; n++) tryOnce(limits, 'grace', `198.51.${n}.0`);
+  t.equal(tryOnce(limits, 'grace', '192.0.0.0'), 1, 'the ninth network has replaced the first');
+  t.equal(tryOnce(limits, 'grace', '192.0.8.0'), undefined);
+});
+
 t.test('a network has a hundred failures in fifteen minutes', async (t) => {
   const clock = new TestClock(0);
   const limits = createSignInLimits(clock);
