@@ -4,7 +4,7 @@ import { requireAccount } from '../guard/access.js';
 import { accountFailure } from '../guard/account-failures.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
-import { type Quota, quotaOf, quotasOf } from '../rules/quotas.js';
+import { MOST_MEMBERS, type Quota, quotaOf, quotasOf } from '../rules/quotas.js';
 
 /** Members that are absent stay as they are; null: as all accounts have it. */
 export type QuotaEdit = Partial<Readonly<Record<QuotaKind, number | null | undefined>>>;
@@ -35,6 +35,9 @@ export function changeQuota(
   most: number | null,
 ): void {
   const { seq: account, id, name } = requireAccount(ctx, accountId);
+  if (kind === 'members' && (most ?? 0) > MOST_MEMBERS) {
+    throw accountFailure('badInput', { reason: `An account has at most ${MOST_MEMBERS} members.` });
+  }
   const before = quotaOf(ctx.store, account, kind);
   setAccountQuota(ctx.store, account, kind, most ?? undefined);
   const after = quotaOf(ctx.store, account, kind);

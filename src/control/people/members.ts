@@ -4,7 +4,7 @@ import { makeId } from '../../base/random.js';
 import type { AccountRow } from '../../store/access/accounts.js';
 import { hasSecondFactor } from '../../store/access/factors.js';
 import { dropOpenInvitation, openInvitationOf, withdrawInvitation } from '../../store/access/invitations.js';
-import { keysOfUser } from '../../store/access/keys.js';
+import { hasCurrentKeys } from '../../store/access/keys.js';
 import { plainAddress } from '../../store/access/mail-address.js';
 import {
   countMembers,
@@ -29,7 +29,7 @@ import { findRole, SUPER_ADMINISTRATOR } from '../guard/roles.js';
 import { commit, type Draft } from '../kernel/commit.js';
 import type { Context, Page, PageQuery } from '../kernel/context.js';
 import { parseNewZoneName } from '../rules/names.js';
-import { requireRoomFor } from '../rules/quotas.js';
+import { MOST_MEMBERS, requireRoomFor } from '../rules/quotas.js';
 import {
   type AssignmentInput,
   keepingAdministrator,
@@ -51,8 +51,6 @@ export interface MemberInput extends AssignmentInput {
   readonly email: string;
   readonly status?: 'accepted' | 'pending' | null | undefined;
 }
-
-const MOST_MEMBERS = 1000;
 
 export async function listMembers(ctx: Context, accountId: string, query: MemberQuery): Promise<Page<MemberItem>> {
   const account = requireAccount(ctx, accountId);
@@ -146,7 +144,7 @@ export function ownDomainOf(
 /** Whether somebody works with this user already: an invitation alone makes nobody. */
 export function isSomebody({ store }: Pick<Context, 'store'>, { seq, super_administrator: isSuper }: UserRow): boolean {
   const works = membersOfUser(store, seq).some(({ status }) => status === 'accepted');
-  return isSuper === 1 || works || keysOfUser(store, seq).some(({ revoked_at: revoked }) => revoked === null);
+  return isSuper === 1 || works || hasCurrentKeys(store, seq);
 }
 
 function added(

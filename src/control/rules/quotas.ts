@@ -15,7 +15,7 @@ export const USUAL_QUOTAS: Readonly<Record<QuotaKind, number>> = {
   records_per_file: 1_000_000,
   hostnames: 50_000,
   tokens: 10_000,
-  members: 10_000,
+  members: 1_000,
   lists: 10_000,
   buckets: 1_000,
   objects: 10_000_000,
@@ -23,6 +23,9 @@ export const USUAL_QUOTAS: Readonly<Record<QuotaKind, number>> = {
   balancing: 10_000,
   rules: 16 * 2 ** 20,
 };
+
+/** The most that a quota can be: some checks look at all members of an account. */
+export const MOST_MEMBERS = 1000;
 
 /** What they are called in sentences. */
 export const QUOTA_NAMES: Readonly<Record<QuotaKind, string>> = {
@@ -63,7 +66,8 @@ export function quotaOf(store: Store, account: number, kind: QuotaKind): Quota {
   const own = findAccountQuota(store, account, kind);
   const used = kind === 'records_per_file' ? undefined : usedOfAccount(store, account, kind);
   const most = own ?? (isOnlyAccount(store) ? undefined : USUAL_QUOTAS[kind]);
-  return { kind, used, most, isOwn: own !== undefined };
+  const bound = kind === 'members' ? Math.min(most ?? MOST_MEMBERS, MOST_MEMBERS) : most;
+  return { kind, used, most: bound, isOwn: own !== undefined };
 }
 
 export function quotasOf(store: Store, account: number): readonly Quota[] {
