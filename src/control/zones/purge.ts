@@ -55,10 +55,24 @@ async function notePurge(ctx: Context, zoneId: string, input: PurgeInput): Promi
     if (kind === undefined || kinds.length > 1) throw zoneFailure('purgeSelector');
     const items = kind === 'purge_everything' ? [] : readItems(kind, input[kind]!, servedBy(ctx.store, zone));
     insertPurge(ctx.store, { zone: zone.seq, kind, items }, ctx.clock.nowUs());
-    draft.event({ kind: 'cache.purge', zone, after: { [kind]: input[kind] } });
+    draft.event({ kind: 'cache.purge', zone, after: { [kind]: told(input[kind]!) } });
     return toHex(zone.id);
   });
   return value;
+}
+
+/** Characters of items in an event, as JSON: a hundred long ones would fill the audit log with megabytes. */
+const MOST_TOLD = 16 * 1024;
+
+/** What an event says of the items: all, or the first of them and how many more there were. */
+function told(selected: true | readonly (string | PurgedFile)[]): unknown {
+  if (selected === true) return true;
+  let left = MOST_TOLD;
+  const first = selected.filter((item) => {
+    left -= JSON.stringify(item).length;
+    return left >= 0;
+  });
+  return first.length === selected.length ? selected : [...first, `and ${selected.length - first.length} more`];
 }
 
 /** Names in the zone, and custom hostnames of it. */
@@ -103,6 +117,7 @@ const FAULTS: Readonly<Record<ListKind, (item: string, isServed: IsServed) => st
     if (item.includes('://')) return 'must not have a scheme';
     if (/[?#]/.test(item)) return 'must not have a query or a fragment';
     const [host, ...path] = item.split('/');
+    if (item.length > MOST_URL_LENGTH) return `is longer than ${MOST_URL_LENGTH} characters`;
     if (path.length > MOST_SEPARATORS) return `may have no more than ${MOST_SEPARATORS} path separators`;
     return hostFault(host, isServed);
   },
