@@ -10,7 +10,7 @@ import { ensureFirstAdministrator, hashSecret } from '../control/access/keys.js'
 import { createLoginLink } from '../control/access/sessions.js';
 import { OPERATOR } from '../control/guard/actor.js';
 import type { Context, ContextBase } from '../control/kernel/context.js';
-import { allKeys, findKeyByHash } from '../store/access/keys.js';
+import { findKeyByHash, hasUsedKeys } from '../store/access/keys.js';
 import { hasUsers } from '../store/access/users.js';
 import { findMeta, putMeta } from '../store/meta.js';
 import { dataFile, sizeOf } from './process/data-directory.js';
@@ -79,7 +79,7 @@ export function noticesOfAdminKey({ store }: ContextBase, { adminKey }: Settings
 }
 
 function unusedKey({ store }: ContextBase, file: string): InitialKey {
-  if (allKeys(store).some(({ last_used_at: usedAt }) => usedAt !== null)) return {};
+  if (hasUsedKeys(store)) return {};
   return sizeOf(file) > 0 ? { initialKeyFile: file } : { keyUnused: true };
 }
 

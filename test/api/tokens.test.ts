@@ -668,3 +668,29 @@ t.test('more zones than a statement accepts values', async (t) => {
   const entries = await listAccountAudit(many, accountIds[0]!, { filter: {} } as never);
   t.ok(entries.items.length > 0 && entries.items.every(({ zone }) => zone?.id !== ids[0]));
 });
+
+t.test('deleted tokens are not kept for ever', async (t) => {
+  const installation = await install(t);
+  const { call, store } = installation;
+  const { id } = await make(installation, [{ groups: ['Zone Read'], on: { [`${ZONE}*`]: '*' } }]);
+  await store.write(() =>
+    store
+      .prepare(
+        `INSERT INTO api_keys (id, user, kind, name, hash, created_at, revoked_at)
+         WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1005)
+         SELECT CAST(printf('%016d', i) AS BLOB), user, 'token', printf('gone %04d', i),
+           CAST(printf('%032d', i) AS BLOB), 1, i FROM api_keys, n WHERE name = 'test'`,
+      )
+      .run(),
+  );
+  const { id: last } = await make(installation, [{ groups: ['Zone Read'], on: { [`${ZONE}*`]: '*' } }]);
+  const revoked = () =>
+    store.prepareTuples<[], [number, string]>(
+      "SELECT count(*), min(name) FROM api_keys WHERE revoked_at IS NOT NULL AND name LIKE 'gone%'",
+    );
+  t.equal((await call('DELETE', `/user/tokens/${id}`)).status, 200);
+  t.strictSame(revoked().get(), [999, 'gone 0007'], 'those that were deleted first are gone');
+  t.equal((await call('DELETE', `/user/tokens/${last}`)).status, 200);
+  t.strictSame(revoked().get()![0], 998);
+  t.equal((await call('GET', `/user/tokens/${last}`)).status, 404);
+});

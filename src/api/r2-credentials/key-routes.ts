@@ -67,7 +67,7 @@ function addLinks(app: Routes, { links }: KeyRouteOptions): void {
       { params: { account_id, bucket_name }, body: { key, method = 'GET', expires, access_key_id: signer } },
     ) => {
       const place = { accountId: account_id, name: bucket_name, jurisdiction: 'default' as const };
-      const made = makeLink(ctx, place, { key, method, expires, signer }, requireLinks(links));
+      const made = await makeLink(ctx, place, { key, method, expires, signer }, requireLinks(links));
       return { url: made.url, access_key_id: made.accessKeyId };
     },
   );

@@ -1,5 +1,6 @@
 /** Credentials of S3 clients for one bucket, and links that hold for a time. */
 import { toHex } from '../../base/bytes.js';
+import { inSlices } from '../../base/slices.js';
 import { authenticateAgain } from '../../control/access/authentication.js';
 import { keyItem } from '../../control/access/keys.js';
 import type { PolicyInput } from '../../control/access/policy.js';
@@ -10,7 +11,7 @@ import { decide } from '../../control/guard/decision.js';
 import { type Level, PERMISSION_GROUPS, type Target } from '../../control/guard/permissions.js';
 import type { Context } from '../../control/kernel/context.js';
 import { findAccount } from '../../store/access/accounts.js';
-import { allKeys, type KeyRow, keysOfUser } from '../../store/access/keys.js';
+import { allKeys, currentKeysOfUser, type KeyRow } from '../../store/access/keys.js';
 import { findUserById } from '../../store/access/users.js';
 import type { BucketRow } from '../../store/objects/buckets.js';
 import { requireBucket } from '../access.js';
@@ -98,19 +99,19 @@ export interface Link {
  * A link to an object, signed with a token of the actor's user, or with any token for the operator. It holds as long as that token. The
  * actor must be allowed to do what the link allows.
  */
-export function makeLink(
+export async function makeLink(
   ctx: Context,
   place: BucketPlace,
   request: LinkRequest & { readonly signer?: string | undefined },
   { endpoint, presign }: LinkSigner,
-): Link {
+): Promise<Link> {
   const { key, method, expires } = request;
   const bucket = requireBucket(ctx, place.accountId, place.name, place.jurisdiction);
   const level: Level = method === 'GET' ? 'read' : 'write';
   if (level === 'write') requireWriter(ctx.actor);
   requirePermission(ctx.actor, 'objects', level, targetOf(ctx, bucket));
   if (key === '' || !isObjectKey(key)) throw objectFailure('badKey');
-  const row = chooseSigner(ctx, bucket, level, request.signer);
+  const row = await chooseSigner(ctx, bucket, level, request.signer);
   const accessKeyId = toHex(row.id);
   const secretAccessKey = ctx.secretAccessKeys!.open(row.id, row.s3_secret!);
   const nowMs = ctx.clock.nowMs();
@@ -119,32 +120,58 @@ export function makeLink(
 }
 
 /** A token whose secret is kept, which may do it from everywhere; one for certain buckets before others. */
-function chooseSigner(ctx: Context, bucket: BucketRow, level: Level, wanted: string | undefined): KeyRow {
+async function chooseSigner(
+  ctx: Context,
+  bucket: BucketRow,
+  level: Level,
+  wanted: string | undefined,
+): Promise<KeyRow> {
   const target = targetOf(ctx, bucket);
   const fits = (row: KeyRow): boolean => {
+    if (row.s3_secret === null || row.networks !== null || keyItem(ctx, row).status !== 'active') return false;
     const found = authenticateAgain(ctx, row, '127.0.0.1');
     if (!found.ok || (level === 'write' && found.actor.readOnly)) return false;
     // Clients use the first account of a token.
     if (found.actor.accountIds[0] !== target.account) return false;
     return decide(found.actor, 'objects', level, target).allowed;
   };
-  const usable = tokensOf(ctx).filter(
-    (row) =>
-      row.s3_secret !== null &&
-      row.networks === null &&
-      (wanted === undefined || toHex(row.id) === wanted) &&
-      keyItem(ctx, row).status === 'active',
-  );
-  const isLimited = ({ policies }: KeyRow): boolean => policies !== null;
-  const first = usable.filter(isLimited).find(fits) ?? usable.find(fits);
+  const first = await inSlices(ctx.clock, findSigner(ctx, wanted, fits), 1);
   if (first && ctx.secretAccessKeys) return first;
   throw bucketFailure('noSigner', { token: wanted === undefined ? 'No token' : `No token ${wanted.slice(0, 64)}` });
 }
 
+/** Yields after each token: each may have a thousand permissions. */
+function* findSigner(
+  ctx: Context,
+  wanted: string | undefined,
+  fits: (row: KeyRow) => boolean,
+): Generator<undefined, KeyRow | undefined> {
+  let unlimited: KeyRow | undefined;
+  for (const row of tokensOf(ctx)) {
+    if (wanted === undefined || toHex(row.id) === wanted) {
+      if (row.policies !== null && fits(row)) return row;
+      if (row.policies === null) unlimited ??= fits(row) ? row : undefined;
+    }
+    yield;
+  }
+  return unlimited;
+}
+
+/** Tokens that are read at a time. */
+const READ_AT_ONCE = 20;
+
 /** Those of the actor's user; all of them for the operator. */
-function tokensOf({ store, actor }: Context): readonly KeyRow[] {
-  if (actor.kind === 'operator') return allKeys(store);
+function* tokensOf({ store, actor }: Context): Generator<KeyRow> {
+  if (actor.kind === 'operator') {
+    yield* allKeys(store);
+    return;
+  }
   const id = parseId(actor.userId);
   const user = id && findUserById(store, id);
-  return user ? keysOfUser(store, user.seq) : [];
+  if (!user) return;
+  let page = currentKeysOfUser(store, user.seq, 0, READ_AT_ONCE);
+  while (page.length > 0) {
+    yield* page;
+    page = currentKeysOfUser(store, user.seq, page.at(-1)!.seq, READ_AT_ONCE);
+  }
 }

@@ -145,7 +145,7 @@ function addLink(bucket: Command, { terminal, environment }: CommandContext): vo
       const place = { accountId: toHex(account.id), name, jurisdiction: 'default' as const };
       const signer = { endpoint: endpointOf(settings, options.endpoint), presign };
       try {
-        return makeLink(context, place, { key, method, expires, signer: options.key }, signer);
+        return await makeLink(context, place, { key, method, expires, signer: options.key }, signer);
       } catch (error) {
         if (!(error instanceof AppError) || error.key !== 'buckets.noSigner') throw error;
         const readOnly = method === 'GET' ? ' --read-only' : '';

@@ -232,10 +232,10 @@ export async function revokeKey(ctx: Context, keyId: string): Promise<KeyItem> {
     if (!row || (!ctx.actor.superAdministrator && owner !== ctx.actor.userId)) {
       throw accountFailure('keyMissing', { id: keyId.slice(0, 64) });
     }
-    if (setKeyRevoked(ctx.store, row.seq, draft.now)) {
+    if (setKeyRevoked(ctx.store, row, draft.now)) {
       draft.event({ kind: 'key.revoke', id: row.id, name: row.name, account: row.account ?? undefined });
     }
-    return findKeyById(ctx.store, row.id)!;
+    return { ...row, revoked_at: row.revoked_at ?? draft.now };
   });
   return keyItem(ctx, value);
 }

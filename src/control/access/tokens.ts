@@ -174,7 +174,7 @@ export async function deleteToken(ctx: Context, owner: TokenOwner, tokenId: stri
   const { value } = await commit(ctx, (draft) => {
     refuseLimitedMaker(ctx);
     const row = requireToken(ctx, owner, tokenId);
-    setKeyRevoked(ctx.store, row.seq, draft.now);
+    setKeyRevoked(ctx.store, row, draft.now);
     draft.event({ kind: 'key.revoke', id: row.id, name: row.name, account: row.account ?? undefined });
     return toHex(row.id);
   });

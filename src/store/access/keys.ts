@@ -51,6 +51,11 @@ const statements = perStore((store) => ({
   revoke: store.prepare<[at: number, seq: number]>(
     'UPDATE api_keys SET revoked_at = ? WHERE seq = ? AND revoked_at IS NULL',
   ),
+  removeRevoked: store.prepare<[user: number, kept: number]>(
+    `DELETE FROM api_keys WHERE seq IN
+       (SELECT seq FROM api_keys WHERE user = ? AND revoked_at IS NOT NULL ORDER BY revoked_at DESC, seq DESC LIMIT 10 OFFSET ?)
+     AND seq < (SELECT max(seq) FROM api_keys)`,
+  ),
   touch: store.prepare<[at: number, seq: number]>('UPDATE api_keys SET last_used_at = ? WHERE seq = ?'),
 }));
 
@@ -65,6 +70,17 @@ export const allKeys = allRows<[], KeyRow>('SELECT * FROM api_keys ORDER BY seq'
 
 /** Credentials that a user created, including account-owned ones, the oldest first. */
 export const keysOfUser = allRows<[user: number], KeyRow>('SELECT * FROM api_keys WHERE user = ? ORDER BY seq');
+
+/** Those that are not revoked, behind a store number: a user may have thousands, each with very many permissions. */
+export const currentKeysOfUser = allRows<[user: number, after: number, limit: number], KeyRow>(
+  'SELECT * FROM api_keys WHERE user = ? AND revoked_at IS NULL AND seq > ? ORDER BY seq LIMIT ?',
+);
+
+export const hasCurrentKeys = hasRow<[user: number]>(
+  'SELECT 1 FROM api_keys WHERE user = ? AND revoked_at IS NULL LIMIT 1',
+);
+
+export const hasUsedKeys = hasRow<[]>('SELECT 1 FROM api_keys WHERE last_used_at IS NOT NULL LIMIT 1');
 
 /** Account-owned credentials, the oldest first. */
 export const keysOwnedByAccount = allRows<[account: number], KeyRow>(
@@ -103,9 +119,14 @@ export const hasSecretAccessKeys = hasRow<[]>(
   'SELECT 1 FROM api_keys WHERE s3_secret IS NOT NULL AND revoked_at IS NULL LIMIT 1',
 );
 
+/** Revoked credentials of a user that are kept to be shown. The newest credential stays, too, so that its store number is not used again. */
+const KEPT_REVOKED = 1000;
+
 /** Returns false when the credential was already revoked. */
-export function setKeyRevoked(store: Store, seq: number, at: number): boolean {
-  return statements(store).revoke.run(at, seq).changes > 0;
+export function setKeyRevoked(store: Store, { seq, user }: Pick<KeyRow, 'seq' | 'user'>, at: number): boolean {
+  if (statements(store).revoke.run(at, seq).changes === 0) return false;
+  statements(store).removeRevoked.run(user, KEPT_REVOKED);
+  return true;
 }
 
 export function setKeyLastUsed(store: Store, seq: number, at: number): void {
