@@ -119,9 +119,10 @@ export async function startSlowClients(ports: Ports, count: number): Promise<() 
   };
 }
 
-function secure({ https }: Ports, servername: string): Promise<TLSSocket> {
+function secure({ https: port }: Ports, servername: string, localAddress = '127.0.0.1'): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
-    const socket = connectTls({ host: '127.0.0.1', port: https, servername, rejectUnauthorized: false });
+    const plain = connect({ host: '127.0.0.1', port, localAddress });
+    const socket = connectTls({ socket: plain, servername, rejectUnauthorized: false });
     socket.once('secureConnect', () => resolve(socket));
     socket.once('error', reject);
   });
@@ -141,10 +142,10 @@ export async function fetchOnce(ports: Ports, host: string, path: string): Promi
   return octets;
 }
 
-/** Opens a WebSocket and leaves it as it is. */
-export async function openWebSocket(ports: Ports): Promise<Socket> {
+/** Opens a WebSocket from an address of this machine, and leaves it as it is. */
+export async function openWebSocket(ports: Ports, address: string): Promise<Socket> {
   const host = `socket.${ZONE}`;
-  const socket = await secure(ports, host);
+  const socket = await secure(ports, host, address);
   const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13';
   socket.write(
     `GET / HTTP/1.1\r\nHost: ${host}\r\n${upgrade}\r\nSec-WebSocket-Key: ${btoa('0123456789abcdef')}\r\n\r\n`,

@@ -56,6 +56,8 @@ const HOSTNAMES = 10_000;
 const SLOW_CLIENTS = 500;
 const FLOODERS = 4;
 const WEB_SOCKETS = 1000;
+/** The edge takes 256 of a client. */
+const WEB_SOCKETS_OF_ONE = 200;
 const CONNECTIONS = 50;
 const HANDSHAKES = 600;
 /** The compiler works for as many: of the first 10 000 it takes half as long as they do, of the second a third. */
@@ -335,7 +337,9 @@ async function openWebSockets(edge: Front, origin: number): Promise<() => void> 
   });
   await once(server.listen(origin + 1, '127.0.0.1'), 'listening');
   const sockets: Socket[] = [];
-  for (let i = 0; i < WEB_SOCKETS; i++) sockets.push(await openWebSocket(edge.ports));
+  for (let i = 0; i < WEB_SOCKETS; i++) {
+    sockets.push(await openWebSocket(edge.ports, `127.0.0.${10 + Math.floor(i / WEB_SOCKETS_OF_ONE)}`));
+  }
   return () => {
     for (const socket of sockets) socket.destroy();
     server.closeAllConnections();
