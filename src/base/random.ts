@@ -36,18 +36,27 @@ export const systemRandom: Random = {
  * successive identifiers are neighbours in an index and a bulk import appends to it.
  */
 export function makeId(nowUs: number, random: Random): Uint8Array {
-  const id = new Uint8Array(16);
+  const id = new Uint8Array(ID_OCTETS);
+  writeId(id, 0, nowUs, random);
+  return id;
+}
+
+const ID_OCTETS = 16;
+const TIME_OCTETS = 7;
+
+/** Writes such an identifier at a place among other octets. */
+export function writeId(octets: Uint8Array, at: number, nowUs: number, random: Random): void {
   const high = Math.floor(nowUs / 0x100000000);
   const low = nowUs >>> 0;
-  id[0] = high >>> 16;
-  id[1] = high >>> 8;
-  id[2] = high;
-  id[3] = low >>> 24;
-  id[4] = low >>> 16;
-  id[5] = low >>> 8;
-  id[6] = low;
-  id.set(random.bytes(9), 7);
-  return id;
+  octets[at] = high >>> 16;
+  octets[at + 1] = high >>> 8;
+  octets[at + 2] = high;
+  octets[at + 3] = low >>> 24;
+  octets[at + 4] = low >>> 16;
+  octets[at + 5] = low >>> 8;
+  octets[at + 6] = low;
+  const drawn = random.bytes(ID_OCTETS - TIME_OCTETS);
+  for (let i = 0; i < drawn.length; i++) octets[at + TIME_OCTETS + i] = drawn[i]!;
 }
 
 const RANDOM_POOL = 1 << 16;

@@ -61,6 +61,7 @@ export function openStoreFile(path: string, options: OpenOptions = {}): Store {
 
 class SqliteStore implements Store {
   readonly write: Store['write'];
+  readonly syncLater: Store['syncLater'];
   private readonly onCommit: OpenOptions['onCommit'];
   private readonly ownCheckpoints: OwnCheckpoints;
   private readonly room: WriteRoom | undefined;
@@ -94,6 +95,7 @@ class SqliteStore implements Store {
     this.logger = new WriteLogger((sql) => this.prepare(sql), this.activity, clock);
     this.onCommit = onCommit;
     this.ownCheckpoints = new OwnCheckpoints(database);
+    this.syncLater = (work) => this.ownCheckpoints.syncLater(work);
     this.room = room?.(database, path, this.ownCheckpoints);
     const bracket = (sql: string): Statement<[], unknown> => readingStatement(database.prepare(sql));
     this.begin = bracket('BEGIN IMMEDIATE');

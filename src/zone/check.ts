@@ -32,8 +32,16 @@ export interface ZoneChecker {
   add(record: CheckedRecord): boolean;
   /** All findings, errors first, ordered by line. No records may be added afterwards. */
   finish(): Issue[];
+  readonly sets: AddedSets;
   /** What was added at a name (lower case, wire form); undefined: others decide what is there. */
   lookUp(name: Uint8Array): FoundOwner | undefined;
+}
+
+export interface AddedSets {
+  /** The most records of an RRset that were added one after the other. */
+  readonly largest: number;
+  /** Whether the records of some RRset were not. */
+  readonly isScattered: boolean;
 }
 
 export interface FoundOwner {
@@ -73,6 +81,7 @@ function barredByCname(isApex: boolean, flattened: boolean): number {
 }
 
 class Checker implements ZoneChecker {
+  readonly sets = { largest: 0, isScattered: false };
   private readonly issues: Record<Severity, Issue[]> = { error: [], warning: [] };
   private readonly dropped: Record<Severity, number> = { error: 0, warning: 0 };
   private readonly owners = new OwnerColumns();
@@ -85,10 +94,12 @@ class Checker implements ZoneChecker {
   private hasOutside = false;
   private lastOwner: Uint8Array | undefined;
   private current = APEX;
-  /** The consecutive records of one owner: TTL by type, and the first few records. */
+  /** The consecutive records of one owner: TTL by type, the first few records, and how many of one type came last. */
   private runTypes: number[] = [];
   private runTtls: (number | undefined)[] = [];
   private run: CheckedRecord[] = [];
+  private lastType = -1;
+  private ofLastType = 0;
 
   constructor(
     private readonly apex: Uint8Array,
@@ -161,6 +172,8 @@ class Checker implements ZoneChecker {
     const number = this.owners.add(owner, outside);
     if (number === this.current) return true;
     this.current = number;
+    if (this.owners.has[number]! & Has.any) this.sets.isScattered = true;
+    this.lastType = -1;
     this.runTypes = [];
     this.runTtls = [];
     this.run = [];
@@ -171,6 +184,11 @@ class Checker implements ZoneChecker {
   private checkRun(record: CheckedRecord): void {
     const { type, ttl, owner, rdata } = record;
     const at = this.runTypes.indexOf(type);
+    const isNext = type === this.lastType;
+    this.ofLastType = isNext ? this.ofLastType + 1 : 1;
+    this.lastType = type;
+    if (this.ofLastType > this.sets.largest) this.sets.largest = this.ofLastType;
+    if (at >= 0 && !isNext) this.sets.isScattered = true;
     if (at < 0) {
       this.runTypes.push(type);
       this.runTtls.push(ttl);

@@ -129,6 +129,31 @@ function recordOf(zone: number, name: string, last: number, changes: Partial<New
   };
 }
 
+t.test('writes whose power failure the next one bears', async (t) => {
+  const store = openMigrated(t, temporaryDirectory(t));
+  const pragmas = (): unknown[] =>
+    ['synchronous', 'wal_autocheckpoint'].map((name) => store.prepareTuples<[], [number]>(`PRAGMA ${name}`).get()![0]);
+  const [full, normal] = [
+    [2, 1000],
+    [1, 16_384],
+  ];
+  await store.syncLater(async () => {
+    t.same(pragmas(), normal);
+    await store.write(() => putMeta(store, 'first_run_done', 1));
+  });
+  t.same(pragmas(), full, 'the next write waits for the disk');
+  await t.rejects(
+    store.syncLater(async () => {
+      throw new Error('no');
+    }),
+  );
+  t.same(pragmas(), full, 'also after a failure');
+  const copy = openStore(temporaryDirectory(t), { isCopy: true });
+  t.teardown(() => copy.close());
+  await copy.syncLater(async () => {});
+  t.equal(copy.prepareTuples<[], [number]>('PRAGMA synchronous').get()![0], 1, 'NORMAL, as it was opened');
+});
+
 t.test('opening', async (t) => {
   const directory = temporaryDirectory(t);
   t.throws(() => openStore(directory, { readonly: true }), UserError, 'a reader makes no database');

@@ -72,3 +72,17 @@ t.test('errors come first', async (t) => {
   const findings = check(`${HEAD}a 60 A 192.0.2.2\na 61 A 192.0.2.3\nb CNAME a\nb TXT "x"\n`);
   t.strictSame(findings, ['error cname-with-other-data 7', 'warning uneven-ttl 6']);
 });
+
+t.test('how many records of a set follow each other, and whether all do', async (t) => {
+  const setsOf = (text: string) => {
+    const checker = createZoneChecker(ORIGIN, { selfContained: true, flattens: false });
+    for (const record of [...readZone({ text: HEAD + text }, { origin: ORIGIN }).records()].flat()) checker.add(record);
+    return checker.sets;
+  };
+  const three = 'a A 192.0.2.2\nA A 192.0.2.3\na A 192.0.2.4\na TXT "x"\n';
+  t.strictSame(setsOf(three), { largest: 3, isScattered: false }, 'also in another case');
+  t.strictSame(setsOf(`${three}b A 192.0.2.2\n`), { largest: 3, isScattered: false });
+  t.strictSame(setsOf(`${three}a A 192.0.2.5\n`), { largest: 3, isScattered: true }, 'behind another type');
+  t.strictSame(setsOf(`${three}b A 192.0.2.2\na MX 1 ns\n`), { largest: 3, isScattered: true }, 'behind another owner');
+  t.strictSame(setsOf('@ MX 1 ns\n'), { largest: 1, isScattered: true }, 'the apex again');
+});

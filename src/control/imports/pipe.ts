@@ -60,7 +60,10 @@ export function startThreadAhead(): () => void {
   };
 }
 
-/** Like readImport, but on its own thread. `standsBack`: others come first when the processors are busy. */
+/**
+ * Like readImport, but on its own thread; a batch has all that has been read since the one before. `standsBack`: others come first when
+ * the processors are busy.
+ */
 export async function* readImportOnThread(
   order: ImportOrder,
   standsBack = true,
@@ -77,9 +80,14 @@ export async function* readImportOnThread(
       const message = await messages.next();
       if ('failure' in message) throw failureOf(message.failure);
       if ('end' in message) return message.end;
-      Atomics.add(flow, CONSUMED, octetsOf(message.batch));
+      const batches = [message.batch, ...messages.waitingBatches()];
+      Atomics.add(
+        flow,
+        CONSUMED,
+        batches.reduce((sum, batch) => sum + octetsOf(batch), 0),
+      );
       Atomics.notify(flow, CONSUMED);
-      yield message.batch;
+      yield { ...batches.at(-1)!, packs: batches.flatMap(({ packs }) => packs) };
     }
   } finally {
     port1.close();
@@ -102,8 +110,14 @@ function ownBufferOf({ source }: ImportOrder): TransferListItem[] {
   return buffer instanceof ArrayBuffer && buffer.byteLength === byteLength ? [buffer] : [];
 }
 
-/** Messages one after the other. Rejects when the thread has ended without having said how. */
-function queueOf(port: MessagePort, worker: Worker): { next(): Promise<ThreadMessage> } {
+interface Messages {
+  /** The next one. Rejects when the thread has ended without having said how. */
+  next(): Promise<ThreadMessage>;
+  /** Batches that are here already. */
+  waitingBatches(): ImportBatch[];
+}
+
+function queueOf(port: MessagePort, worker: Worker): Messages {
   const waiting: ThreadMessage[] = [];
   let ended: unknown;
   let wake = (): void => {};
@@ -128,6 +142,14 @@ function queueOf(port: MessagePort, worker: Worker): { next(): Promise<ThreadMes
         await new Promise<void>((resolve) => (wake = resolve));
       }
       return waiting.shift()!;
+    },
+    waitingBatches() {
+      const batches: ImportBatch[] = [];
+      for (let [first] = waiting; first && 'batch' in first; [first] = waiting) {
+        batches.push(first.batch);
+        waiting.shift();
+      }
+      return batches;
     },
   };
 }

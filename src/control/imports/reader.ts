@@ -11,7 +11,7 @@ import { type ParsedRecord, readZone, type ZoneFileBounds } from '../../dns/zone
 import { exportedZone, type ZoneText } from '../../dns/zonefile/source.js';
 import { type ImportedRow, type PackedRows, RowPacker } from '../../store/records/packed-rows.js';
 import type { ZoneChange } from '../../store/zones/zones.js';
-import { createZoneChecker } from '../../zone/check.js';
+import { type AddedSets, createZoneChecker } from '../../zone/check.js';
 import { createSignedZone } from '../../zone/signed.js';
 import type { Context, ControlLimits } from '../kernel/context.js';
 import { quotaOf, USUAL_QUOTAS } from '../rules/quotas.js';
@@ -59,6 +59,7 @@ export interface ImportEnd {
   readonly apexNameServers: number;
   /** RRsets with several TTLs among consecutive records. */
   readonly unevenSets: readonly (readonly [ownerKey: Uint8Array, type: number])[];
+  readonly sets: AddedSets;
   /** Octets. */
   readonly longestRdata: number;
 }
@@ -109,7 +110,7 @@ export function* readImport(order: ImportOrder): Generator<ImportBatch, ImportEn
   const signature = signatures === 'refuse' ? signed.refusal() : signatures === 'strip' ? signed.advice() : undefined;
   const checked = [...checker.finish(), ...policies.finish()];
   const issues = [...(signature ? [signature] : []), ...reading.issues, ...checked, ...maker.issues];
-  return { issues, soa, apexNameServers, unevenSets, longestRdata };
+  return { issues, soa, apexNameServers, unevenSets, sets: checker.sets, longestRdata };
 }
 
 /** They are not records of the zone's owners, see control/dnssec/presigned. */

@@ -5,7 +5,7 @@
 
 import { statSync } from 'node:fs';
 import { UserError } from '../../base/errors.js';
-import { makeId, pooledRandom, type Random } from '../../base/random.js';
+import { pooledRandom, type Random, writeId } from '../../base/random.js';
 import type { Issue } from '../../base/result.js';
 import { finished, inSlices, inWrites, nextSlice } from '../../base/slices.js';
 import { Type } from '../../dns/codes.js';
@@ -81,8 +81,12 @@ export function stageAtOnce(ctx: Context, order: ImportOrder, now: number, onPro
   return { ...end, issues, set, records: count.records, duplicates: count.rows - count.records };
 }
 
-/** Rows that are stored together while no server is running; they take some tenths of a second. */
+/**
+ * Rows that are stored together while no server is running; they take some hundredths of a second. Of what a thread reads, all that is
+ * there by then comes with them.
+ */
 const ROWS_ALONE = 20_000;
+const ROWS_OF_THREAD_ALONE = 4000;
 /** Octets of them, after which no more are collected: long ones would not fit in memory. */
 const OCTETS_ALONE = 8 << 20;
 
@@ -141,7 +145,9 @@ export async function stageInParts(
   const octets = 'text' in order.source ? order.source.text.length : 0;
   const leave = await enterImport(ctx, octets, signal);
   try {
-    return await stageInTurn(ctx, order, onProgress, signal);
+    const work = (): Promise<Staged> => stageInTurn(ctx, order, onProgress, signal);
+    // The write that gives the records to the zone makes them durable with it.
+    return ctx.isAlone?.() ? await ctx.store.syncLater(work) : await work();
   } finally {
     leave();
   }
@@ -155,7 +161,9 @@ async function stageInTurn(
 ): Promise<Staged> {
   const staging = await beginStaging(ctx);
   const { set } = staging;
-  const reading = isOnThread(order) ? readImportOnThread(order, !ctx.isAlone?.()) : readImport(order);
+  const isThreaded = isOnThread(order);
+  const reading = isThreaded ? readImportOnThread(order, !ctx.isAlone?.()) : readImport(order);
+  const rowsAlone = isThreaded ? ROWS_OF_THREAD_ALONE : ROWS_ALONE;
   try {
     const count = { records: 0, rows: 0 };
     let waiting: PackedRows[] = [];
@@ -176,7 +184,7 @@ async function stageInTurn(
         rows += pack.count;
         octets += pack.octets.length;
       }
-      if (octets < OCTETS_ALONE && rows < (ctx.isAlone?.() ? ROWS_ALONE : 1)) continue;
+      if (octets < OCTETS_ALONE && rows < (ctx.isAlone?.() ? rowsAlone : 1)) continue;
       await storeWaiting();
       tell(onProgress, step.value);
       signal?.throwIfAborted();
@@ -196,7 +204,14 @@ async function stageInTurn(
   }
 }
 
-const NOTHING_READ: ImportEnd = { issues: [], soa: undefined, apexNameServers: 0, unevenSets: [], longestRdata: 0 };
+const NOTHING_READ: ImportEnd = {
+  issues: [],
+  soa: undefined,
+  apexNameServers: 0,
+  unevenSets: [],
+  sets: { largest: 0, isScattered: false },
+  longestRdata: 0,
+};
 
 function isOnThread({ source }: ImportOrder): boolean {
   const least = 'file' in source ? FILE_ON_THREAD_BYTES : TEXT_ON_THREAD_BYTES;
@@ -231,7 +246,7 @@ type Keep = (pack: PackedRows) => number;
 function createKeeper({ store, clock, random }: Context, set: number, now: number): Keep {
   const pool: Random = pooledRandom(random);
   return (pack) => {
-    for (const start of pack.starts) pack.octets.set(makeId(clock.nowUs(), pool), start);
+    for (const start of pack.starts) writeId(pack.octets, start, clock.nowUs(), pool);
     return storePacked(store, set, now, pack);
   };
 }
@@ -252,10 +267,12 @@ const RR_OVERHEAD = 12;
 function* setsToSettle(
   { store }: Context,
   set: number,
-  { unevenSets, longestRdata }: ImportEnd,
+  { unevenSets, sets: added, longestRdata }: ImportEnd,
 ): Generator<undefined, readonly RRsetKey[]> {
   const atLeast = Math.floor(MOST_RRSET_OCTETS / (longestRdata + RR_OVERHEAD));
   const sets: RRsetKey[] = unevenSets.map(([ownerKey, type]) => ({ set, ownerKey, type }));
+  // What is stored has been written in the order of the file.
+  if (!added.isScattered && added.largest <= atLeast) return sets;
   for (const notable of notableSets(store, set, atLeast)) {
     sets.push(...notable);
     yield;

@@ -34,6 +34,11 @@ export interface Store {
    * one write like all others.
    */
   writeInSteps<T>(clock: Clock, work: (store: Store) => Generator<undefined, T>): Promise<T>;
+  /**
+   * The writes of `work` are durable only with the next one after it: for rows that mean nothing before that. Whoever else writes through
+   * this handle meanwhile has no promise either.
+   */
+  syncLater<T>(work: () => Promise<T>): Promise<T>;
   /** Runs a write like {@link Store.write}, undoes it and returns its result. Nothing is written to disk. */
   dryRun<T>(work: () => T): Promise<T>;
   /**
