@@ -35,8 +35,12 @@ import { type Answer, type Client, DEFERRED } from './transport.js';
 
 /** A zone keeps its row against this many questions for others, times {@link MISSES_TO_AGE}. */
 const OLDEST = 16;
-/** One in this many questions for zones without a row makes the rows older that it could have used. */
-const MISSES_TO_AGE = 16;
+/**
+ * One in this many questions for zones without a row makes the rows older that it could have used. After each look of the reader it takes
+ * few for the first time: where little is asked, a zone need not wait long for a row.
+ */
+const MISSES_TO_AGE = 128;
+const FIRST_MISSES_TO_AGE = 16;
 /** Octets of a request that are kept when only the question is of interest. */
 const QUESTION_OCTETS = 12 + 255 + 4;
 
@@ -54,8 +58,9 @@ interface Observer {
   /** The zone of the last answer and the first double of its row. */
   zone: number;
   row: number;
-  /** Questions for zones without a row since rows were made older. */
+  /** Questions for zones without a row since rows were made older, and {@link Word.epoch} at that time. */
   misses: number;
+  agedEpoch: number;
 }
 
 /** What the reader asks for is noticed after this many answers. */
@@ -82,6 +87,7 @@ export function createObservedEngine(
     zone: 0,
     row: 0,
     misses: 0,
+    agedEpoch: 0,
   };
   return function observed(request, start, length, response, at, limit, transport, client) {
     observer.left -= 1;
@@ -203,8 +209,10 @@ function findRow(observer: Observer, zone: number): number {
   if (free !== 0) return takeRow(observer, free, zone);
   // To pass a row on costs more than an answer: with many times more zones than rows it would happen at every question.
   observer.misses += 1;
-  if (observer.misses < MISSES_TO_AGE) return 0;
+  const epoch = observer.block.control[Word.epoch]!;
+  if (observer.misses < (epoch === observer.agedEpoch ? MISSES_TO_AGE : FIRST_MISSES_TO_AGE)) return 0;
   observer.misses = 0;
+  observer.agedEpoch = epoch;
   for (let i = 0; i < MOST_TRIED; i++) index[((1 + ((first + i) & (ROWS - 1))) << INDEX_SHIFT) + IndexWord.age]! -= 1;
   return 0;
 }

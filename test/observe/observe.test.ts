@@ -3,7 +3,15 @@ import t from 'tap';
 import type { Balance } from '../../src/answer/balance/choose.js';
 import { Decided } from '../../src/answer/balance/choose.js';
 import { countPool } from '../../src/answer/balance/count-pools.js';
-import { createObservation, Mark, observationBlock, POOLS, ROWS, Word } from '../../src/answer/observation.js';
+import {
+  createObservation,
+  Mark,
+  MOST_TRIED,
+  observationBlock,
+  POOLS,
+  ROWS,
+  Word,
+} from '../../src/answer/observation.js';
 import { silentLogger } from '../../src/base/log.js';
 import { parseName } from '../../src/dns/name.js';
 import { typeByMnemonic } from '../../src/dns/rr/registry.js';
@@ -165,7 +173,8 @@ t.test('more pools than places: busy ones keep theirs, and those that are not as
 
 t.test('more zones than rows: the sums stay whole, and busy zones keep their rows', async (t) => {
   const many = Array.from({ length: ROWS * 2 }, (_, i) => zoneOf(`z${i}.test.`));
-  const { ask, block } = observed(serveZones([zoneOf('busy.test.'), ...many, zoneOf('late.test.')]));
+  const served = serveZones([zoneOf('busy.test.'), ...many, zoneOf('late.test.')]);
+  const { ask, block } = observed(served);
   const reader = createCountsReader([block]);
   let asked = 0;
   let busy = 0;
@@ -189,6 +198,23 @@ t.test('more zones than rows: the sums stay whole, and busy zones keep their row
   }
   const late = reader.gain().zones.find(({ apex }) => apex === '\x04late\x04test\0');
   t.ok(late && late.counts[0]! > 500, 'a zone that becomes busy gets the row of one that is forgotten');
+
+  const once = observed(served);
+  let next = 0;
+  const passedOn = (questions: number): number => {
+    const before = once.block.index.slice();
+    for (let i = 0; i < questions; i++) once.ask(`www.z${next++ % many.length}.test.`);
+    return before.filter((zone, at) => at % 2 === 0 && zone !== once.block.index[at]).length;
+  };
+  passedOn(many.length);
+  const few = Math.max(passedOn(250), passedOn(250), passedOn(250));
+  t.ok(few <= 2 * MOST_TRIED, `between two looks of the reader, ${few} of 250 take the rows of others`);
+  let first = 0;
+  for (let look = 0; look < 30; look++) {
+    once.block.control[Word.epoch]! += 1;
+    first += passedOn(40);
+  }
+  t.ok(first > 5, `after each look somebody gets a row: ${first} in thirty`);
 });
 
 t.test('samples tell what was asked and answered; strides thin them out', async (t) => {
