@@ -7,21 +7,22 @@ import { typesOfBitmap } from '../dns/type-bitmap.js';
 import type { Finding } from './finding.js';
 import { isAuthoritative, type SignedOwner, type SignedZone } from './signed-zone.js';
 
-/** The problems with the chain; empty when it is complete. */
-export function verifyNsecChain({ owners }: SignedZone): Finding[] {
-  const findings: Finding[] = [];
-  const members = owners.filter(({ standing }) => standing !== 'occluded');
+/** The problems with the chain, and undefined between them; none when it is complete. */
+export function* verifyNsecChain({ owners }: SignedZone): Generator<Finding | undefined, void> {
+  const members: SignedOwner[] = [];
   for (const owner of owners) {
+    yield undefined;
     const rrset = owner.rrsets.get(Type.nsec);
-    if (rrset && owner.standing === 'occluded') {
+    if (owner.standing !== 'occluded') members.push(owner);
+    else if (rrset) {
       const message = `${printName(owner.name)} has an NSEC record, but is not a name of this zone`;
-      findings.push({ severity: 'error', code: 'denial-of-foreign-name', message, place: rrset.first });
+      yield { severity: 'error', code: 'denial-of-foreign-name', message, place: rrset.first };
     }
   }
-  members.forEach((owner, i) => {
-    findings.push(...verifyMember(owner, members[(i + 1) % members.length]!));
-  });
-  return findings;
+  for (let i = 0; i < members.length; i++) {
+    yield* verifyMember(members[i]!, members[(i + 1) % members.length]!);
+    yield undefined;
+  }
 }
 
 function verifyMember(owner: SignedOwner, next: SignedOwner): Finding[] {
@@ -47,11 +48,15 @@ function verifyMember(owner: SignedOwner, next: SignedOwner): Finding[] {
   return fault === undefined ? faults : [...faults, error('wrong-types', `the NSEC record of ${name} ${fault}`)];
 }
 
+/** Types that are named. */
+const MOST_NAMED = 50;
+
 /** How the types of a bitmap differ from the expected ones, or undefined. */
 export function bitmapFault(expected: readonly number[], found: readonly number[]): string | undefined {
-  const missing = expected.filter((type) => !found.includes(type));
-  const wrong = found.filter((type) => !expected.includes(type));
-  const list = (types: readonly number[]): string => types.map(typeMnemonic).join(' ');
+  const [own, others] = [new Set(expected), new Set(found)];
+  const missing = expected.filter((type) => !others.has(type));
+  const wrong = found.filter((type) => !own.has(type));
+  const list = (types: readonly number[]): string => types.slice(0, MOST_NAMED).map(typeMnemonic).join(' ');
   if (missing.length > 0) return `does not list ${list(missing)}`;
   return wrong.length > 0 ? `lists ${list(wrong)}, which does not exist` : undefined;
 }

@@ -1,5 +1,6 @@
 /** The records of a signed zone: RRsets with their signatures, owner by owner in canonical order (RFC 4034 §6.1). */
 import { compareBytes } from '../base/bytes.js';
+import { sortInSteps } from '../base/slices.js';
 import { Type } from '../dns/codes.js';
 import { isAtOrBelow, isOwnerKeyBelow, lowerName, ownerKeyOf } from '../dns/name.js';
 import type { RR } from '../dns/rr.js';
@@ -49,18 +50,22 @@ export interface SignedZone {
   readonly hashedOwners: readonly SignedOwner[];
 }
 
-/** Groups the records of a zone. Records outside the apex are omitted. */
-export function groupSignedZone(apex: Uint8Array, records: Iterable<PlacedRR>): SignedZone {
+/** Groups the records of a zone, step by step. Records outside the apex are omitted. */
+export function* groupSignedZone(apex: Uint8Array, records: Iterable<PlacedRR>): Generator<undefined, SignedZone> {
   const lower = lowerName(apex);
   const byKey = new Map<string, SignedOwner>();
   for (const record of records) {
     const name = lowerName(record.owner);
     if (isAtOrBelow(name, lower)) addRecord(byKey, name, ownerKeyOf(name, lower), record);
+    yield;
   }
-  const sorted = [...byKey.values()].sort((a, b) => compareBytes(a.key, b.key));
-  const hashedOwners = sorted.filter(isHashedOwner);
-  const owners = sorted.filter((owner) => !isHashedOwner(owner));
-  markStanding(owners);
+  const owners: SignedOwner[] = [];
+  const hashedOwners: SignedOwner[] = [];
+  for (const owner of yield* sortInSteps([...byKey.values()], (a, b) => compareBytes(a.key, b.key))) {
+    (isHashedOwner(owner) ? hashedOwners : owners).push(owner);
+    yield;
+  }
+  yield* markStanding(owners);
   return { apex: lower, owners, hashedOwners };
 }
 
@@ -88,9 +93,10 @@ function isHashedOwner({ rrsets }: SignedOwner): boolean {
 }
 
 /** Everything below a delegation or a DNAME is occluded; descendants follow their ancestor in canonical order. */
-function markStanding(owners: readonly SignedOwner[]): void {
+function* markStanding(owners: readonly SignedOwner[]): Generator<undefined, void> {
   let above: Uint8Array | undefined;
   for (const owner of owners) {
+    yield;
     if (above && isOwnerKeyBelow(owner.key, above)) {
       owner.standing = 'occluded';
       continue;

@@ -14,7 +14,7 @@ import { isAuthoritative, type PlacedSignature, type SignedOwner, type SignedRRs
 export interface SignatureCheck {
   /** Lower-case wire name. */
   readonly apex: Uint8Array;
-  readonly keys: readonly PublicKey[];
+  readonly keys: PublicKey[];
   /** Seconds since 1970. */
   readonly now: number;
   readonly findings: Finding[];
@@ -26,10 +26,14 @@ export interface SignatureCheck {
   firstExpiration: number | undefined;
 }
 
-/** Checks all RRsets and signatures of one owner. */
-export function verifyOwner(check: SignatureCheck, owner: SignedOwner): void {
+/** More signatures of one RRset are not looked at, nor stored (serving/stored-signatures.ts). */
+const MOST_SIGNATURES = 64;
+
+/** Checks all RRsets and signatures of one owner, signature by signature. */
+export function* verifyOwner(check: SignatureCheck, owner: SignedOwner): Generator<undefined, void> {
   for (const [type, rrset] of owner.rrsets) {
-    if (isAuthoritative(owner, type)) verifyRRset(check, owner, type, rrset);
+    if (isAuthoritative(owner, type)) yield* verifyRRset(check, owner, type, rrset);
+    yield;
   }
   for (const [type, signatures] of owner.signatures) {
     const what = rrsetName(owner.name, type);
@@ -46,10 +50,20 @@ export function verifyOwner(check: SignatureCheck, owner: SignedOwner): void {
 /**
  * Each algorithm of the zone's keys must sign every RRset (RFC 4035 §2.2); one valid signature of each is sufficient.
  */
-function verifyRRset(check: SignatureCheck, owner: SignedOwner, type: number, rrset: SignedRRset): void {
+function* verifyRRset(
+  check: SignatureCheck,
+  owner: SignedOwner,
+  type: number,
+  rrset: SignedRRset,
+): Generator<undefined, void> {
   check.rrsets++;
   const signatures = owner.signatures.get(type) ?? [];
   const what = rrsetName(owner.name, type);
+  if (signatures.length > MOST_SIGNATURES) {
+    const message = `${what}: ${signatures.length} signatures; ${MOST_SIGNATURES} are looked at`;
+    check.findings.push(error('many-signatures', message, rrset.first));
+    return;
+  }
   const good: PlacedSignature[] = [];
   for (const algorithm of new Set(check.keys.map((key) => key.algorithm))) {
     const own = signatures.filter((signature) => signature.algorithm === algorithm);
@@ -57,7 +71,7 @@ function verifyRRset(check: SignatureCheck, owner: SignedOwner, type: number, rr
       const message = `${what}: no signature of algorithm ${algorithm}`;
       check.findings.push(error('no-signature', message, rrset.first));
     } else if (isSupportedAlgorithm(algorithm)) {
-      good.push(...verifyAlgorithm(check, owner, rrset, own, what));
+      good.push(...(yield* verifyAlgorithm(check, owner, rrset, own, what)));
     } else {
       check.findings.push(unsupported(what, algorithm, own[0]!));
     }
@@ -76,14 +90,18 @@ function requireEntryPoint({ keys, findings }: SignatureCheck, rrset: SignedRRse
 }
 
 /** The valid signatures of one algorithm. Invalid ones are errors only if there is no valid one. */
-function verifyAlgorithm(
+function* verifyAlgorithm(
   check: SignatureCheck,
   owner: SignedOwner,
   rrset: SignedRRset,
   signatures: readonly PlacedSignature[],
   what: string,
-): PlacedSignature[] {
-  const judged = signatures.map((signature) => ({ signature, fault: faultOf(check, owner, rrset, signature) }));
+): Generator<undefined, PlacedSignature[]> {
+  const judged: { readonly signature: PlacedSignature; readonly fault: Fault | undefined }[] = [];
+  for (const signature of signatures) {
+    judged.push({ signature, fault: faultOf(check, owner, rrset, signature) });
+    yield;
+  }
   const good = judged.filter(({ fault }) => fault === undefined).map(({ signature }) => signature);
   const severity = good.length > 0 ? 'warning' : 'error';
   for (const { signature, fault } of judged) {

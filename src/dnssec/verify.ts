@@ -1,7 +1,8 @@
 /** Verifies a whole signed zone like a validating resolver: keys, signatures, denial of existence. */
 import { Type } from '../dns/codes.js';
+import { keyTag } from '../dns/key-tag.js';
 import type { Finding } from './finding.js';
-import { dsRdata, type PublicKey, readPublicKey } from './key.js';
+import { dsRdata, readPublicKey } from './key.js';
 import { verifyNsecChain } from './nsec.js';
 import { verifyNsec3Chain } from './nsec3.js';
 import { apexRRsets, groupSignedZone, type PlacedRR, type SignedZone } from './signed-zone.js';
@@ -23,42 +24,70 @@ export interface Verification {
 /** SHA-256 (RFC 8624 §3.3). */
 const DIGEST_TYPE = 2;
 
+/** More keys, or more of one tag and algorithm, cost resolvers so much that they give up (KeyTrap, CVE-2023-50387). */
+const MOST_KEYS = 64;
+const MOST_ALIKE = 4;
+/** More findings are not made: nobody reads them. */
+const MOST_FINDINGS = 10_000;
+
 /**
- * Verifies the records of a zone at a time in seconds since 1970. Yields the finished part, from 0 to 1, and returns
- * the findings.
+ * Verifies the records of a zone at a time in seconds since 1970. Yields the finished part of the owners, from 0 to 1, or undefined
+ * between other steps, and returns the findings.
  */
 export function* verifyZone(
   apex: Uint8Array,
   records: Iterable<PlacedRR>,
   now: number,
-): Generator<number, Verification> {
-  const zone = groupSignedZone(apex, records);
-  const keys = readKeys(zone);
+): Generator<number | undefined, Verification> {
+  const zone = yield* groupSignedZone(apex, records);
   const check: SignatureCheck = {
     apex: zone.apex,
-    keys: keys.filter(({ signs }) => signs),
+    keys: [],
     now,
     findings: [],
     rrsets: 0,
     good: 0,
     firstExpiration: undefined,
   };
+  const dnskeys = apexRRsets(zone).get(Type.dnskey);
+  const fault = keysFault(dnskeys?.rdatas ?? []);
+  if (fault) {
+    check.findings.push({ severity: 'error', ...fault, place: dnskeys?.first });
+    return conclude(zone, check);
+  }
+  for (const rdata of dnskeys?.rdatas ?? []) {
+    const key = readPublicKey(rdata);
+    if (key.signs) check.keys.push(key);
+    yield;
+  }
   if (check.keys.length === 0) {
     const message = 'the zone is not signed: it has no DNSKEY record of a zone key';
     check.findings.push({ severity: 'error', code: 'not-signed', message, place: undefined });
     return conclude(zone, check);
   }
-  const owners = [...zone.owners, ...zone.hashedOwners];
-  for (let i = 0; i < owners.length; i++) {
-    verifyOwner(check, owners[i]!);
-    yield (i + 1) / owners.length;
+  const count = zone.owners.length + zone.hashedOwners.length;
+  let done = 0;
+  for (const owners of [zone.owners, zone.hashedOwners]) {
+    for (const owner of owners) {
+      yield* verifyOwner(check, owner);
+      yield ++done / count;
+      if (check.findings.length > MOST_FINDINGS) return conclude(zone, check);
+    }
   }
-  check.findings.push(...verifyDenial(zone));
+  yield* verifyDenial(zone, check.findings);
   return conclude(zone, check);
 }
 
-function readKeys(zone: SignedZone): PublicKey[] {
-  return (apexRRsets(zone).get(Type.dnskey)?.rdatas ?? []).map(readPublicKey);
+function keysFault(dnskeys: readonly Uint8Array[]): { readonly code: string; readonly message: string } | undefined {
+  if (dnskeys.length > MOST_KEYS) {
+    return { code: 'many-keys', message: `the zone has ${dnskeys.length} DNSKEY records; ${MOST_KEYS} are looked at` };
+  }
+  for (const [tag, alike] of Map.groupBy(dnskeys, (dnskey) => keyTag(dnskey))) {
+    if (alike.length <= MOST_ALIKE) continue;
+    const message = `${alike.length} DNSKEY records have the tag ${tag}; resolvers look at no more than ${MOST_ALIKE}`;
+    return { code: 'keys-alike', message };
+  }
+  return undefined;
 }
 
 function denialOf(zone: SignedZone): Verification['denial'] {
@@ -67,16 +96,15 @@ function denialOf(zone: SignedZone): Verification['denial'] {
   return apex.has(Type.nsec3param) ? 'NSEC3' : undefined;
 }
 
-function verifyDenial(zone: SignedZone): Finding[] {
-  switch (denialOf(zone)) {
-    case 'NSEC':
-      return verifyNsecChain(zone);
-    case 'NSEC3':
-      return verifyNsec3Chain(zone);
-    default: {
-      const message = 'nothing proves which names do not exist: the apex has neither NSEC nor NSEC3PARAM';
-      return [{ severity: 'error', code: 'no-denial', message, place: undefined }];
-    }
+function* verifyDenial(zone: SignedZone, findings: Finding[]): Generator<undefined, void> {
+  const message = 'nothing proves which names do not exist: the apex has neither NSEC nor NSEC3PARAM';
+  const none: Finding = { severity: 'error', code: 'no-denial', message, place: undefined };
+  const denial = denialOf(zone);
+  const found = denial === 'NSEC' ? verifyNsecChain(zone) : denial === 'NSEC3' ? verifyNsec3Chain(zone) : [none];
+  for (const finding of found) {
+    if (finding) findings.push(finding);
+    if (findings.length > MOST_FINDINGS) return;
+    yield;
   }
 }
 

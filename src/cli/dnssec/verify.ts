@@ -110,7 +110,7 @@ async function verify(
     for (;;) {
       const step = steps.next();
       if (step.done) return step.value;
-      progress.step(step.value, printName(apex));
+      if (step.value !== undefined) progress.step(step.value, printName(apex));
       // Signals are heard between two steps.
       await setImmediate();
       signal.throwIfAborted();

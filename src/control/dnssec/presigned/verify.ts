@@ -15,18 +15,25 @@ export function* verifyPresigned(
 ): Generator<unknown, Issue[]> {
   const { findings } = yield* verifyZone(apex, records, now);
   const issues = findings.map(issueOfFinding);
-  const several = severalChains(records);
+  const several = yield* severalChains(records);
   return several ? [...issues, several] : issues;
 }
 
 /** One chain proves absence: two would be needed only while one takes the place of the other. */
-function severalChains(records: readonly PlacedRR[]): Issue | undefined {
-  const parameters = records.filter(({ type }) => type === Type.nsec3param);
-  const hashed = records.filter(({ type }) => type === Type.nsec3);
-  const [first] = hashed;
-  const isMixed = hashed.some(({ rdata }) => !equalBytes(parametersOf(rdata), parametersOf(first!.rdata)));
-  const hasBoth = hashed.length > 0 && records.some(({ type }) => type === Type.nsec);
-  if (parameters.length <= 1 && !isMixed && !hasBoth) return undefined;
+function* severalChains(records: readonly PlacedRR[]): Generator<undefined, Issue | undefined> {
+  let parameters = 0;
+  let first: Uint8Array | undefined;
+  let [isMixed, hasOther] = [false, false];
+  for (const { type, rdata } of records) {
+    yield;
+    if (type === Type.nsec3param) parameters++;
+    else if (type === Type.nsec) hasOther = true;
+    else if (type === Type.nsec3) {
+      first ??= parametersOf(rdata);
+      isMixed ||= !equalBytes(parametersOf(rdata), first);
+    }
+  }
+  if (parameters <= 1 && !isMixed && !(first && hasOther)) return undefined;
   const message =
     'the zone has several chains of NSEC or NSEC3 records; finish the change of its denial where it is signed';
   return { severity: 'error', code: 'several-chains', message };
