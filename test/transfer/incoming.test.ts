@@ -291,6 +291,18 @@ const LIES: readonly (readonly [
     },
   ],
   [
+    'a set that is much larger than a message',
+    /the TXT records of many\.in\.test take \d+ octets/,
+    (_, say) => {
+      say.message([SOA(20)]);
+      for (let i = 0; i < 140; i++) {
+        const text = Buffer.concat(Array.from({ length: 4 }, () => Buffer.from([250, ...Buffer.alloc(250, i)])));
+        say.message([[`many.${ZONE}.`, 300, Type.txt, new Uint8Array(text)]]);
+      }
+      say.message([SOA(20)]);
+    },
+  ],
+  [
     'signatures without keys',
     /signatures cannot be used/,
     (_, say) => say.message([SOA(20), NS, HOST('ns', 1), HOST('a', 2), RRSIG, SOA(20)]),

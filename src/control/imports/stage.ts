@@ -12,7 +12,7 @@ import { Type } from '../../dns/codes.js';
 import { typeMnemonic } from '../../dns/rr/registry.js';
 import { AUTOMATIC_TTL } from '../../dns/ttl.js';
 import { factsOfSet, notableSets, type RRsetKey, setTtlOfSet, storePacked } from '../../store/records/import.js';
-import type { PackedRows } from '../../store/records/packed-rows.js';
+import type { ImportedRow, PackedRows } from '../../store/records/packed-rows.js';
 import { dropRecordSet, stageRecordSet, touchRecordSet } from '../../store/records/record-sets.js';
 import type { Context } from '../kernel/context.js';
 import { OCTETS_OF_RECORD, reservedFailure } from '../kernel/errors.js';
@@ -261,7 +261,13 @@ export function isError({ severity }: Issue): boolean {
 
 /** The largest size of an RRset in a message, leaving room for the question and EDNS, in octets (RFC 1035 §4.2.2). */
 const MOST_RRSET_OCTETS = 65_000;
-const RR_OVERHEAD = 12;
+/** Octets of owner pointer, type, class, TTL and length of one record. */
+export const RR_OVERHEAD = 12;
+
+/** For people. */
+export function tooLarge({ name, type }: Pick<ImportedRow, 'name' | 'type'>, octets: number): string {
+  return `the ${typeMnemonic(type)} records of ${name} take ${octets} octets; a message holds ${MOST_RRSET_OCTETS}`;
+}
 
 /** The RRsets to which rules about whole sets may apply. */
 function* setsToSettle(
@@ -288,7 +294,6 @@ function settle({ store }: Context, set: RRsetKey): Issue[] {
   const facts = factsOfSet(store, set, RR_OVERHEAD, AUTOMATIC_TTL);
   if (facts.lowestTtl !== undefined && set.type !== Type.rrsig) setTtlOfSet(store, set, facts.lowestTtl);
   if (facts.octets <= MOST_RRSET_OCTETS) return [];
-  const what = `the ${typeMnemonic(set.type)} records of ${facts.name}`;
-  const message = `${what} take ${facts.octets} octets; a message holds ${MOST_RRSET_OCTETS}`;
+  const message = tooLarge({ name: facts.name, type: set.type }, facts.octets);
   return [{ severity: 'error', code: 'rrset-too-large', message }];
 }

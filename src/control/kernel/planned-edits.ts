@@ -7,7 +7,6 @@
 import { toHex } from '../../base/bytes.js';
 import { finished, inSlices, nextSlice } from '../../base/slices.js';
 import { ownerText } from '../../serving/difference.js';
-import { signatureState } from '../../serving/zone-state.js';
 import { findRecord, findSameRecord, type NewRecordRow, type RecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { type Committed, commitAndRead, type Draft } from './commit.js';
@@ -20,7 +19,6 @@ import type { RecordChange, RecordEdits } from './record-edits.js';
 import { mayReplace, planSignedEdits, planUnsignedEdits, type SignedPlan, signPlannedEdits } from './replacement.js';
 import { giveUpEdits, prepareEdits, type ReadyEdits, tellStaged } from './staged-edits.js';
 import type { Replacement } from './touched-zone.js';
-import type { MadeSignatures } from './zone-keys.js';
 
 /** Edits of up to this many records are made in the write itself: each takes up to 0.3 ms there, and others wait. */
 export const FEW_EDITS = 60;
@@ -104,8 +102,8 @@ export interface LargeEdit<Value, Result> {
   /** The zone as it is now; throws when the actor may not edit it. */
   readonly zone: () => ZoneRow;
   readonly work: EditWork<Value>;
-  /** Writes what changes besides records, in the same commit. `zone`: as it is then. */
-  readonly end?: (draft: Draft, zone: ZoneRow, value: Value) => void;
+  /** Writes what changes besides records, in the same commit, through `own`. `zone`: as it is then. */
+  readonly end?: (draft: Draft, zone: ZoneRow, value: Value, own: Context) => void;
   /** Reads the result after everything is written, serials included, through `own`; it may also write. */
   readonly read: (value: Value, own: Context) => Result;
 }
@@ -125,22 +123,34 @@ export async function commitEdits<Value, Result>(
   ctx: Context,
   edit: LargeEdit<Value, Result>,
 ): Promise<Committed<Result>> {
-  const { size, zone, work, end, read } = edit;
-  const atOnce = (draft: Draft): Value => {
-    const now = zone();
-    const value = finished(work(draft, now));
-    end?.(draft, now, value);
-    return value;
-  };
   // A secondary zone has few records of its own, and removing one may show one of its primary.
-  if (size <= FEW_EDITS || zone().type === 'secondary') return commitAndRead(ctx, atOnce, read);
+  return edit.zone().type === 'secondary' ? commitAndRead(ctx, atOnce(ctx, edit), edit.read) : commitPlanned(ctx, edit);
+}
+
+/** The same of edits that are those of a primary. */
+export async function commitPlanned<Value, Result>(
+  ctx: Context,
+  edit: LargeEdit<Value, Result>,
+): Promise<Committed<Result>> {
+  const { size, zone, end, read } = edit;
+  const make = atOnce(ctx, edit);
+  if (size <= FEW_EDITS) return commitAndRead(ctx, make, read);
   return commitPrepared(ctx, {
     plan: (outdated) => planEdits(ctx, edit, outdated),
     make: (draft, plan: PlannedEdits<Value> | undefined) =>
-      plan ? finished(makePlanned(ctx, draft, zone(), plan, end)) : atOnce(draft),
+      plan ? finished(makePlanned(ctx, draft, zone(), plan, end)) : make(draft),
     steps: (plan) => (isMany(plan) ? (draft, own) => makePlanned(own, draft, zone(), plan, end) : undefined),
     read,
   });
+}
+
+function atOnce<Value>(ctx: Context, { zone, work, end }: LargeEdit<Value, unknown>): (draft: Draft) => Value {
+  return (draft) => {
+    const now = zone();
+    const value = finished(work(draft, now));
+    end?.(draft, now, value, ctx);
+    return value;
+  };
 }
 
 async function planEdits<Value, Result>(
@@ -217,26 +227,8 @@ function* makePlanned<Value>(
   if (!isSameState(now, zone) || (replacement && !mayReplace(ctx, now, replacement))) return OUTDATED;
   if (ready) yield* draft.applyReady(zone.seq, ready, replacement);
   for (const entry of entries) draft.event(entry);
-  end?.(draft, now, value);
+  end?.(draft, now, value, ctx);
   return value;
-}
-
-/**
- * Makes the signatures that edits of a zone will need, if these are many and made in a write of their own. `size`: about how many
- * records are edited. `known`: what was made for an earlier attempt.
- */
-export async function signPlanned(
-  ctx: Context,
-  zone: ZoneRow,
-  size: number,
-  work: EditWork<unknown>,
-  known: MadeSignatures | undefined,
-): Promise<MadeSignatures | undefined> {
-  if (signatureState(zone) === 'none' || size <= FEW_EDITS) return undefined;
-  const plan = openPlan(ctx, zone);
-  await inSlices(ctx.clock, work(plan, zone));
-  const signing = await signPlannedEdits(ctx, zone, plan.changes(), known);
-  return (await signing?.made)?.signatures;
 }
 
 function isSameState(a: ZoneRow, b: ZoneRow): boolean {

@@ -5,10 +5,18 @@ import type { RR } from '../../dns/rr.js';
 import { servedTtl } from '../../dns/ttl.js';
 import type { PlacedRR } from '../../dnssec/signed-zone.js';
 import { findSigning } from '../../serving/signing.js';
+import type { Store } from '../../store/driver.js';
 import { recordsThatMayBeOwn, rowsOfSet } from '../../store/records/compare.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { dropPresigned, takePresigned } from '../dnssec/presigned/take.js';
+import {
+  dropPresigned,
+  giveStaged,
+  type StagedPresigned,
+  stagePresigned,
+  takePresigned,
+} from '../dnssec/presigned/take.js';
 import { verifyPresigned } from '../dnssec/presigned/verify.js';
+import { giveUp } from '../imports/stage.js';
 import type { Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import { isOverride } from '../rules/of-primary.js';
@@ -26,9 +34,7 @@ export async function readSignedVersion(
   set: number,
   proofs: readonly RR[],
 ): Promise<readonly PlacedRR[]> {
-  if (recordsThatMayBeOwn(store, own).some(isOverride)) {
-    throw new NotServable('it is signed, but has records that were made here (secondary_overrides); delete them first');
-  }
+  requireNoOverrides(store, own);
   const nowhere = { file: undefined, line: 1 };
   const records: PlacedRR[] = proofs.map((record) => ({ ...record, ...nowhere }));
   const readAll = function* (): Generator<undefined, void> {
@@ -38,16 +44,47 @@ export async function readSignedVersion(
     }
   };
   await inSlices(clock, readAll());
-  const issues = await inSlices(clock, verifyPresigned(apex, records, Math.floor(clock.nowMs() / 1000)));
+  // Checking a signature may take milliseconds.
+  const issues = await inSlices(clock, verifyPresigned(apex, records, Math.floor(clock.nowMs() / 1000)), 1);
   const fault = issues.find(({ severity }) => severity === 'error');
   if (fault) throw new NotServable(`its signatures cannot be used: ${fault.message}`);
   return records;
 }
 
-/** Gives the zone its signatures, or takes them away when it has none any more; inside the commit that stored its records. */
-export function applySigned(ctx: Context, draft: Draft, seq: number, signed: readonly PlacedRR[] | undefined): void {
+function requireNoOverrides(store: Store, set: number): void {
+  if (!recordsThatMayBeOwn(store, set).some(isOverride)) return;
+  throw new NotServable('it is signed, but has records that were made here (secondary_overrides); delete them first');
+}
+
+/** Stores the signatures of a version aside. `row`: the zone as it will be. Throws a {@link NotServable}. */
+export async function stageSigned(
+  ctx: Context,
+  { record_set: own }: ZoneRow,
+  row: ZoneRow,
+  records: readonly PlacedRR[],
+): Promise<StagedPresigned> {
+  requireNoOverrides(ctx.store, own);
+  const staged = await stagePresigned(ctx, row, records);
+  const [issue] = staged.issues;
+  if (!issue) return staged;
+  await giveUp(ctx, staged.set);
+  throw new NotServable(issue.message);
+}
+
+/**
+ * Gives the zone its signatures, or takes them away when it has none any more; inside the commit that stored its records. `staged`:
+ * those that were stored before.
+ */
+export function applySigned(
+  ctx: Context,
+  draft: Draft,
+  seq: number,
+  signed: readonly PlacedRR[] | undefined,
+  staged: StagedPresigned | undefined,
+): void {
   const zone = draft.zone(seq)!;
-  if (signed) {
+  if (staged) giveStaged(ctx, draft, zone, staged);
+  else if (signed) {
     const [issue] = takePresigned(ctx, draft, zone, signed);
     if (issue) throw new NotServable(issue.message);
   } else if (findSigning(ctx.store, seq).kind === 'elsewhere') dropPresigned(ctx, draft, zone);

@@ -4,158 +4,32 @@
  */
 
 import { invariant } from '../../base/errors.js';
-import { makeId } from '../../base/random.js';
-import { finished, inSlices } from '../../base/slices.js';
-import { nextSerial, serialIsAfter } from '../../dns/serial.js';
+import { inSlices } from '../../base/slices.js';
 import type { PlacedRR } from '../../dnssec/signed-zone.js';
 import { hasExpired } from '../../serving/zone-state.js';
 import { MOST_CHANGED_RRS } from '../../store/log/changes.js';
 import { compareSets, giveRecords, recordOfSet, recordsThatMayBeOwn } from '../../store/records/compare.js';
-import type { ImportedRow } from '../../store/records/packed-rows.js';
 import { dropRecordSet, useRecordSet } from '../../store/records/record-sets.js';
-import { findSameRecord, type RecordRow } from '../../store/records/records.js';
-import { findIncoming, type IncomingChange, noteIncoming } from '../../store/secondary/incoming.js';
-import { findZone, type ZoneRow } from '../../store/zones/zones.js';
-import { type ImportedSoa, soaOf } from '../imports/reader.js';
+import type { RecordRow } from '../../store/records/records.js';
+import { findIncoming } from '../../store/secondary/incoming.js';
+import type { ZoneRow } from '../../store/zones/zones.js';
+import { isStagedFor, type StagedPresigned } from '../dnssec/presigned/take.js';
+import { soaOf } from '../imports/reader.js';
+import { giveUp } from '../imports/stage.js';
 import { commitAlone, type Draft } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
-import { signPlanned } from '../kernel/planned-edits.js';
+import { commitPlanned, FEW_EDITS } from '../kernel/planned-edits.js';
 import { commitPrepared, OUTDATED, type Prepared } from '../kernel/prepared.js';
 import type { RecordEdits } from '../kernel/record-edits.js';
 import { mayReplace, planReplacement } from '../kernel/replacement.js';
 import type { Replacement } from '../kernel/touched-zone.js';
 import { planRemoval } from '../kernel/unused-records.js';
 import { isOverride } from '../rules/of-primary.js';
-import { planConsumption } from '../schedule/consumption.js';
-import { applySigned } from './presigned-copy.js';
-
-/** A version of a zone at its primary. */
-export interface Version {
-  /** The SOA: its rdata, and its TTL in seconds. */
-  readonly soa: { readonly rdata: Uint8Array; readonly ttl: number };
-  /** What is noted about the transfer in the same commit. */
-  readonly noted: IncomingChange;
-}
-
-/** One step between two versions. */
-export interface Difference {
-  readonly removed: readonly ImportedRow[];
-  readonly added: readonly ImportedRow[];
-}
-
-/** What was read does not belong to what is stored: a difference removes what is not there, or adds what is. */
-export class DoesNotFit extends Error {}
+import { stageSigned } from './presigned-copy.js';
+import { edit, editEach, finish, mayEdit, Overtaken, unlessOvertaken, type Version, zoneToWrite } from './version.js';
 
 /** Differences with more records replace the set of records. */
 const MOST_EDITS = MOST_CHANGED_RRS;
-
-/**
- * Applies differences, one after the other, as one change. Throws {@link DoesNotFit}, and then nothing has changed. Resolves to
- * false when the zone has no primaries any more.
- */
-export async function applyDifferences(
-  ctx: Context,
-  seq: number,
-  from: number,
-  differences: readonly Difference[],
-  version: Version,
-): Promise<boolean> {
-  const zoneOfVersion = (): ZoneRow | undefined => {
-    const zone = zoneToWrite(ctx, seq);
-    if (zone && findIncoming(ctx.store, seq)!.serial !== from)
-      throw new DoesNotFit('the stored version is another one');
-    return zone;
-  };
-  const size = differences.reduce((sum, { removed, added }) => sum + removed.length + added.length, 0);
-  const { value } = await commitPrepared(ctx, {
-    async plan(outdated) {
-      const zone = zoneOfVersion();
-      if (!zone) return undefined;
-      const work = function* (edits: RecordEdits): Generator<undefined, void> {
-        yield* editEach(yield* condense(ctx, zone, differences), (one) => edit(ctx, edits, zone, one));
-      };
-      return { signatures: await signPlanned(ctx, zone, size, work, outdated?.signatures) };
-    },
-    make(draft) {
-      const zone = zoneOfVersion();
-      if (!zone) return false;
-      for (const one of finished(condense(ctx, zone, differences))) edit(ctx, draft, zone, one);
-      finish(ctx, draft, zone, version);
-      return true;
-    },
-    read: (isApplied) => isApplied,
-  });
-  return value;
-}
-
-interface Edit {
-  readonly before: RecordRow | undefined;
-  readonly after: ImportedRow | undefined;
-}
-
-/**
- * Each record once, with what it was and what it becomes; checked step by step (RFC 1995 §4). `hidden`: the same record was
- * made here, and stays whatever the primary does with its own.
- */
-function* condense(
-  ctx: Context,
-  { seq: zone }: ZoneRow,
-  differences: readonly Difference[],
-): Generator<undefined, Edit[]> {
-  const edits = new Map<string, { before: RecordRow | undefined; after: ImportedRow | undefined } | 'hidden'>();
-  const find = (row: ImportedRow) => {
-    const key = `${row.type} ${text(row.owner_key)} ${text(row.rdata_key)}`;
-    let known = edits.get(key);
-    if (!known) {
-      const stored = findSameRecord(ctx.store, { ...row, zone });
-      known = stored && isOverride(stored) ? 'hidden' : { before: stored, after: stored };
-      edits.set(key, known);
-    }
-    return known;
-  };
-  for (const { removed, added } of differences) {
-    for (const row of removed) {
-      yield;
-      const known = find(row);
-      if (known === 'hidden') continue;
-      if (!known.after) throw new DoesNotFit(`it removes a record of ${row.name} that is not there`);
-      known.after = undefined;
-    }
-    for (const row of added) {
-      yield;
-      const known = find(row);
-      if (known === 'hidden') continue;
-      if (known.after) throw new DoesNotFit(`it adds a record of ${row.name} that is there`);
-      known.after = row;
-    }
-  }
-  return [...edits.values()].filter((known) => known !== 'hidden');
-}
-
-function* editEach<Item>(items: Iterable<Item>, apply: (item: Item) => void): Generator<undefined, void> {
-  for (const item of items) {
-    apply(item);
-    yield;
-  }
-}
-
-function text(octets: Uint8Array): string {
-  return Buffer.from(octets).toString('latin1');
-}
-
-function edit(ctx: Context, edits: RecordEdits, zone: ZoneRow, { before, after }: Edit): void {
-  if (before && !after) edits.removeRecord(before);
-  if (!after || after === before) return;
-  const { owner_key, name, type, content, rdata, rdata_key, ttl } = after;
-  const data = { owner_key, name, type, content, rdata, rdata_key, ttl, zone: zone.seq, modified_at: edits.now };
-  const own = { proxied: 0, settings: null, comment: null, tags: null, private_routing: null };
-  const row = { ...data, ...own, created_at: edits.now, comment_modified_at: null, tags_modified_at: null };
-  if (before) edits.updateRecord(before, { ...before, ...data });
-  // A record that was made here hides the same one of the primary.
-  else if (!findSameRecord(ctx.store, row)) {
-    edits.insertRecord({ ...row, id: makeId(ctx.clock.nowUs(), ctx.random) });
-  }
-}
 
 /** The records of a whole version, which stand in a set of their own. */
 export interface StagedVersion extends Version {
@@ -172,6 +46,8 @@ interface PlannedVersion extends Prepared {
   readonly zone: ZoneRow;
   /** Undefined: the zone gets the set. */
   readonly pairs: readonly Pair[] | undefined;
+  /** The signatures of a version that its primary has signed. */
+  readonly presigned?: StagedPresigned;
 }
 
 /**
@@ -180,32 +56,78 @@ interface PlannedVersion extends Prepared {
  * over from one that stood still. Then the caller gives the set up.
  */
 export async function applyVersion(ctx: Context, seq: number, staged: StagedVersion): Promise<boolean> {
+  const few = staged.signed ? 'many' : await applyFew(ctx, seq, staged);
+  if (few !== 'many') return few;
   const { value } = await commitPrepared(ctx, {
-    async plan(outdated): Promise<PlannedVersion | undefined> {
-      const zone = zoneToWrite(ctx, seq);
-      if (!zone) return undefined;
-      const pairs = await inSlices(ctx.clock, compare(ctx, zone, staged.set));
-      if (pairs) {
-        const work = (edits: RecordEdits): Generator<undefined, void> =>
-          editEach(pairs, (pair) => editPair(ctx, edits, zone, pair));
-        return { zone, pairs, signatures: await signPlanned(ctx, zone, pairs.length, work, outdated?.signatures) };
-      }
-      if (staged.signed) return { zone, pairs };
-      return {
-        zone,
-        pairs,
-        replacement: await planReplacement(ctx, zone, rowWith(zone, staged), outdated?.replacement?.signatures),
-      };
-    },
+    plan: (outdated) => planVersion(ctx, seq, staged, outdated),
     make: (draft, plan) => switchTo(ctx, draft, seq, staged, plan),
     read: (isApplied) => isApplied,
   });
   return value;
 }
 
+async function planVersion(
+  ctx: Context,
+  seq: number,
+  staged: StagedVersion,
+  outdated: Prepared | undefined,
+): Promise<PlannedVersion | undefined> {
+  const zone = zoneToWrite(ctx, seq);
+  if (!zone) return undefined;
+  const after = rowWith(zone, staged);
+  if (!staged.signed) {
+    const replacement = await planReplacement(ctx, zone, after, outdated?.replacement?.signatures);
+    return { zone, pairs: undefined, replacement };
+  }
+  const pairs = await inSlices(ctx.clock, compare(ctx, zone, staged.set, FEW_EDITS));
+  const presigned = await stageSigned(ctx, zone, after, staged.signed);
+  // It will not be compared: nearly all signatures are others.
+  const replacement: Replacement = { before: zone, difference: undefined, unsure: [], signatures: undefined };
+  return { zone, pairs, replacement, presigned, giveUp: () => giveUp(ctx, presigned.set) };
+}
+
+/** The records that differ are very many. */
+class TooMany extends Error {}
+
+/** Edits the records that differ, unless they are very many. */
+async function applyFew(ctx: Context, seq: number, staged: StagedVersion): Promise<boolean | 'many'> {
+  const first = zoneToWrite(ctx, seq);
+  if (!first) return false;
+  let known = { zone: first, pairs: await inSlices(ctx.clock, compare(ctx, first, staged.set, MOST_EDITS)) };
+  const work = function* (edits: RecordEdits, zone: ZoneRow): Generator<undefined, void> {
+    if (!isAsBefore(zone, known.zone)) known = { zone, pairs: yield* compare(ctx, zone, staged.set, MOST_EDITS) };
+    const { pairs } = known;
+    if (!pairs || !mayEdit(zone, pairs.length, staged)) throw new TooMany();
+    yield* editEach(pairs, (pair) => editPair(ctx, edits, zone, pair));
+  };
+  const zoneOfVersion = (): ZoneRow => {
+    const zone = zoneToWrite(ctx, seq);
+    if (!zone || findIncoming(ctx.store, seq)!.serial !== staged.over) throw new Overtaken();
+    return zone;
+  };
+  const end = (draft: Draft, zone: ZoneRow, _: unknown, own: Context): void => {
+    finish(own, draft, zone, staged);
+    if (!dropRecordSet(own.store, staged.set)) planRemoval(own);
+  };
+  try {
+    const size = known.pairs?.length ?? MOST_EDITS;
+    const edit = { size, zone: zoneOfVersion, work, end, read: () => true };
+    return (await unlessOvertaken(commitPlanned(ctx, edit))) !== undefined;
+  } catch (error) {
+    if (error instanceof TooMany) return 'many';
+    throw error;
+  }
+}
+
+function isAsBefore(zone: ZoneRow, before: ZoneRow): boolean {
+  return zone.version === before.version && zone.record_set === before.record_set;
+}
+
 /** The row of a zone with a version. */
-function rowWith(zone: ZoneRow, { soa, set, records }: StagedVersion): ZoneRow {
-  return { ...zone, ...soaOf(soa).columns, record_set: set, record_count: records, expired: 0 };
+function rowWith(zone: ZoneRow, { soa, set, records, signed }: StagedVersion): ZoneRow {
+  const { columns, serial } = soaOf(soa);
+  const row = { ...zone, ...columns, record_set: set, record_count: records, expired: 0 };
+  return signed ? { ...row, serial, signed: 1 } : row;
 }
 
 /** False when the zone is gone, or has got another version. */
@@ -219,11 +141,12 @@ function switchTo(
   const zone = zoneToWrite(ctx, seq);
   if (!zone || findIncoming(ctx.store, seq)!.serial !== staged.over) return false;
   // Somebody wrote meanwhile.
-  if (plan && (zone.version !== plan.zone.version || zone.record_set !== plan.zone.record_set)) return OUTDATED;
+  if (plan && !isAsBefore(zone, plan.zone)) return OUTDATED;
   if (plan?.replacement && !mayReplace(ctx, rowWith(zone, staged), plan.replacement)) return OUTDATED;
+  if (plan?.presigned && !isStagedFor(ctx, rowWith(zone, staged), plan.presigned)) return OUTDATED;
   if (plan?.pairs) for (const pair of plan.pairs) editPair(ctx, draft, zone, pair);
   else replaceSet(ctx, draft, zone, staged, plan?.replacement);
-  finish(ctx, draft, zone, staged);
+  finish(ctx, draft, zone, staged, plan?.presigned);
   if (plan?.pairs && !dropRecordSet(ctx.store, staged.set)) planRemoval(ctx);
   return true;
 }
@@ -234,8 +157,13 @@ interface Pair {
   readonly after: number | undefined;
 }
 
-/** What differs between the zone and the set; undefined when that is more than {@link MOST_EDITS}. */
-function* compare({ store }: Context, zone: ZoneRow, set: number): Generator<undefined, readonly Pair[] | undefined> {
+/** What differs between the zone and the set; undefined when that is more than `most`. */
+function* compare(
+  { store }: Context,
+  zone: ZoneRow,
+  set: number,
+  most: number,
+): Generator<undefined, readonly Pair[] | undefined> {
   const pairs: Pair[] = [];
   for (const difference of compareSets(store, zone.record_set, set)) {
     yield;
@@ -243,7 +171,7 @@ function* compare({ store }: Context, zone: ZoneRow, set: number): Generator<und
     const { before, after } = difference;
     if (before && isOverride(before)) continue;
     pairs.push({ before: before?.seq, after: after?.seq });
-    if (pairs.length > MOST_EDITS) return undefined;
+    if (pairs.length > most) return undefined;
   }
   return pairs;
 }
@@ -275,31 +203,6 @@ function replaceSet(
   draft.setZone(zone.seq, { record_set: set, record_count: records + more });
   if (!dropRecordSet(store, zone.record_set)) planRemoval(ctx);
   draft.noteZone(zone.seq, 'zone-replaced');
-}
-
-/** SOA, serial, signatures, and what is noted. */
-function finish(
-  ctx: Context,
-  draft: Draft,
-  zone: ZoneRow,
-  { soa, noted, signed }: Version & Pick<StagedVersion, 'signed'>,
-): void {
-  const { columns, serial }: ImportedSoa = soaOf(soa);
-  // What is changed here (signatures, proxied names) has serials of its own, which only go up.
-  const isNewer = signed !== undefined || hasExpired(zone) || serialIsAfter(serial, zone.serial);
-  const next = isNewer ? serial : nextSerial(zone.serial);
-  draft.setZone(zone.seq, { ...columns, serial: next, expired: 0 });
-  draft.noteZone(zone.seq, hasExpired(zone) || signed ? 'zone-replaced' : 'settings');
-  applySigned(ctx, draft, zone.seq, signed);
-  noteIncoming(ctx.store, zone.seq, noted);
-  planConsumption(ctx, zone.seq);
-  draft.event({ kind: 'zone.transfer', zone, after: { serial } });
-}
-
-/** The zone, if it still has primaries. */
-function zoneToWrite({ store }: Context, seq: number): ZoneRow | undefined {
-  const zone = findZone(store, seq);
-  return zone?.type === 'secondary' && findIncoming(store, seq) ? zone : undefined;
 }
 
 /**

@@ -40,6 +40,13 @@ const statements = perStore((store) => ({
     `SELECT name, sum(length(rdata) + ?), ttl, count(DISTINCT ttl), min(CASE ttl WHEN 1 THEN ? WHEN -1 THEN 1 ELSE ttl END)
      FROM record_rows WHERE record_set = ? AND owner_key = ? AND type = ?`,
   ),
+  octetsUpTo: store.prepareTuples<
+    [overhead: number, set: number, ownerKey: Uint8Array, type: number, rows: number],
+    [octets: number | null]
+  >(
+    `SELECT sum(octets) FROM (SELECT length(rdata) + ? AS octets FROM record_rows
+       WHERE record_set = ? AND owner_key = ? AND type = ? LIMIT ?)`,
+  ),
   setTtl: store.prepare<[ttl: number, set: number, ownerKey: Uint8Array, type: number]>(
     'UPDATE record_rows SET ttl = ? WHERE record_set = ? AND owner_key = ? AND type = ?',
   ),
@@ -74,6 +81,11 @@ export function* notableSets(store: Store, set: number, moreThan: number): Gener
     if (upTo === LAST_KEY) return;
     after = upTo;
   }
+}
+
+/** Octets of the records of an RRset, plus `overhead` for each; those behind `rows` records are not counted. */
+export function octetsOfSet(store: Store, { set, ownerKey, type }: RRsetKey, overhead: number, rows: number): number {
+  return statements(store).octetsUpTo.get(overhead, set, ownerKey, type, rows)?.[0] ?? 0;
 }
 
 export interface SetFacts {

@@ -1,21 +1,21 @@
 /** Transfers one zone from one primary: differences where they may do, otherwise the whole zone. */
 
-import { AppError, messageOf } from '../../base/errors.js';
-import { createRowMaker, type RowMaker } from '../../control/imports/row.js';
-import { beginStaging, giveUp, type Staging } from '../../control/imports/stage.js';
+import { AppError } from '../../base/errors.js';
+import { inSlices } from '../../base/slices.js';
 import type { Context } from '../../control/kernel/context.js';
-import { quotaOf } from '../../control/rules/quotas.js';
+import { applyDifferences, type Difference } from '../../control/secondary/differences.js';
 import { NotServable, readSignedVersion } from '../../control/secondary/presigned-copy.js';
-import { applyDifferences, applyVersion, DoesNotFit } from '../../control/secondary/transferred.js';
-import { Type } from '../../dns/codes.js';
+import { applyVersion } from '../../control/secondary/transferred.js';
+import { DoesNotFit } from '../../control/secondary/version.js';
 import type { ReadRecord } from '../../dns/message.js';
-import { type ImportedRow, RowPacker } from '../../store/records/packed-rows.js';
+import type { ImportedRow } from '../../store/records/packed-rows.js';
 import type { IncomingChange } from '../../store/secondary/incoming.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
+import { type Collection, createCollection, isProof, MOST_OF_ALL } from './collection.js';
 import { TransferFailed } from './failure.js';
 import { type PrimaryContext, transferQuery } from './primary.js';
 import { createProofRoom, type ProofRoom } from './proof-room.js';
-import { createTransferReader, type Soa, type TransferEnd } from './reading.js';
+import { createTransferReader, type Soa, type Step, type TransferEnd } from './reading.js';
 import { type Primary, transferMessages } from './stream.js';
 
 export interface FetchOrder {
@@ -55,6 +55,9 @@ export async function fetchZone(
     return fetchOnce(ctx, context, { ...order, from: undefined }, room);
   }
 }
+
+/** For the proofs of all transfers under way. */
+const ROOM = createProofRoom(MOST_OF_ALL);
 
 /** Whatever is doubtful about differences is settled by the whole zone. */
 const ENDS_DIFFERENCES: ReadonlySet<string> = new Set(['unfit', 'lying', 'refused', 'limit']);
@@ -110,12 +113,7 @@ async function store(
     collection.keep();
     return { soa, kind, records: records + proofs.length };
   }
-  if (end.steps.some(({ removed, added }) => [...removed, ...added].some(isProof))) {
-    throw new TransferFailed('unfit', 'its differences contain signatures');
-  }
-  const differences = end.steps.map(({ removed, added }) => {
-    return { removed: collection.rowsOf(removed), added: collection.rowsOf(added) };
-  });
+  const differences = await inSlices(ctx.clock, differencesOf(end.steps, collection.rowOf));
   try {
     await applyDifferences(ctx, zone.seq, from!.serial, differences, version(null));
   } catch (error) {
@@ -125,95 +123,23 @@ async function store(
   return { soa, kind, records: end.steps.reduce((sum, { removed, added }) => sum + removed.length + added.length, 0) };
 }
 
-/** The records of a whole zone on their way into a set of their own. */
-interface Collection {
-  take(records: readonly ReadRecord[]): Promise<void>;
-  rowsOf(records: readonly ReadRecord[]): ImportedRow[];
-  /** Stores what is left, and waits until the proofs can be verified. */
-  finish(
-    signal: AbortSignal,
-  ): Promise<{ readonly set: number; readonly records: number; readonly proofs: readonly ReadRecord[] }>;
-  /** The set belongs to the zone now, or is removed already. */
-  keep(): void;
-  release(): Promise<void>;
-}
-
-/** They are verified together, in memory. */
-const MOST_PROOFS = 1_000_000;
-/** The same of all transfers under way. */
-const ROOM = createProofRoom(2_000_000);
-/** Rows that are stored together. */
-const ROWS_AT_ONCE = 2000;
-
-function createCollection(ctx: Context, zone: ZoneRow, room: ProofRoom): Collection {
-  const { apex, account, record_count: stored } = zone;
-  const { limits } = ctx.settings;
-  const maker = createRowMaker({ apex, limits, proxied: false, oneIsAutomatic: false });
-  const { used = 0, most: ofAccount = Number.POSITIVE_INFINITY } = quotaOf(ctx.store, account, 'records');
-  const most = Math.min(limits.recordsPerZone ?? Number.POSITIVE_INFINITY, ofAccount - used + stored);
-  let staging: Staging | undefined;
-  const waiting = new RowPacker();
-  let records = 0;
-  let isKept = false;
-  const proofs: ReadRecord[] = [];
-  const place = room.enter(account, () => void proofs.splice(0));
-  const flush = async (): Promise<number> => {
-    staging ??= await beginStaging(ctx);
-    records += await staging.store(waiting.take()).catch((error: unknown) => {
-      throw error instanceof AppError ? new TransferFailed('limit', error.message) : error;
-    });
-    return staging.set;
+function* differencesOf(
+  steps: readonly Step[],
+  rowOf: (record: ReadRecord) => ImportedRow,
+): Generator<undefined, readonly Difference[]> {
+  const rowsOf = function* (records: readonly ReadRecord[]): Generator<undefined, readonly ImportedRow[]> {
+    const rows: ImportedRow[] = [];
+    for (const record of records) {
+      if (isProof(record)) throw new TransferFailed('unfit', 'its differences contain signatures');
+      rows.push(rowOf(record));
+      yield;
+    }
+    return rows;
   };
-  return {
-    async take(more) {
-      const before = proofs.length;
-      for (const record of more) if (isProof(record)) proofs.push(record);
-      place.add(proofs.length - before);
-      const others = more.filter((record) => !isProof(record));
-      for (const row of rowsOf(maker, others)) waiting.add(row);
-      if (proofs.length > MOST_PROOFS) {
-        throw new TransferFailed(
-          'limit',
-          `the zone has more than ${MOST_PROOFS} signatures and proofs, which is the limit`,
-        );
-      }
-      if (records + waiting.count > most) {
-        throw new TransferFailed('limit', `the zone has more than ${most} records, which is the limit`);
-      }
-      if (waiting.count >= ROWS_AT_ONCE) await flush();
-    },
-    rowsOf: (some) => rowsOf(maker, some),
-    async finish(signal) {
-      // It may have lost its room meanwhile.
-      place.add(0);
-      const set = await flush();
-      await place.settle(signal);
-      return { set, records, proofs };
-    },
-    keep() {
-      isKept = true;
-    },
-    async release() {
-      place.release();
-      if (!staging || isKept) return;
-      try {
-        await giveUp(ctx, staging.set);
-      } catch (error) {
-        // It is removed by the job, as after the end of the process.
-        ctx.log.warn({ reason: messageOf(error) }, 'the records of a failed transfer were not removed at once');
-      }
-    },
-  };
-}
-
-/** Records that a signer made for others; they are not records of the zone's owners (control/dnssec/presigned). */
-const PROOFS: ReadonlySet<number> = new Set([Type.rrsig, Type.nsec, Type.nsec3]);
-
-function isProof({ type }: ReadRecord): boolean {
-  return PROOFS.has(type);
-}
-
-function rowsOf(maker: RowMaker, records: readonly ReadRecord[]): ImportedRow[] {
-  const nowhere = { line: 1, column: 1, file: undefined, comment: undefined };
-  return records.map((record) => maker.rowOf({ ...record, ...nowhere, flattened: false }));
+  const differences: Difference[] = [];
+  for (const { removed, added } of steps) {
+    differences.push({ removed: yield* rowsOf(removed), added: yield* rowsOf(added) });
+    yield;
+  }
+  return differences;
 }

@@ -1,4 +1,5 @@
 /** The jobs of zones with primaries: checks that are due, and those that NOTIFY or a person asked for. */
+import { inWrites } from '../../base/slices.js';
 import { NOTIFIED_JOB, REFRESH_JOB } from '../../control/schedule/refresh.js';
 import type { JobHandler, JobKinds } from '../../jobs/kind.js';
 import { schedule } from '../../jobs/schedule.js';
@@ -22,12 +23,16 @@ export async function checkAfterStart({ base: { store, clock } }: Pick<RefreshPa
   const zones = allIncoming(store);
   if (zones.length === 0) return;
   const nowMs = clock.nowMs();
-  await store.write(() => {
-    for (const [index, { zone }] of zones.entries()) {
+  await inWrites(
+    { clock, store },
+    0,
+    (index) => index < zones.length,
+    (index) => {
       const runAtMs = nowMs + (index * 1000) / STARTED_PER_SECOND;
-      schedule(store, { kind: REFRESH_JOB, subject: String(zone), runAtMs }, nowMs);
-    }
-  });
+      schedule(store, { kind: REFRESH_JOB, subject: String(zones[index]!.zone), runAtMs }, nowMs);
+      return index + 1;
+    },
+  );
 }
 
 export function incomingJobs(parts: RefreshParts): JobKinds {

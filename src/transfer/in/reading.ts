@@ -45,6 +45,8 @@ export interface TransferReader {
 
 /** Differences with more records are not read; the whole zone takes less. */
 const MOST_DIFFERENCES = 100_000;
+/** The same of their octets: they are kept in memory until they are applied. */
+const MOST_DIFFERENCE_OCTETS = 32 << 20;
 
 /** Types of questions, and of records that belong to messages: no zone has them (RFC 6895 §3.1). */
 function isMeta(type: number): boolean {
@@ -68,6 +70,7 @@ class Reader implements TransferReader {
   private messages = 0;
   private outside = 0;
   private differences = 0;
+  private octets = 0;
   private readonly steps: GrowingStep[] = [];
   private step: GrowingStep | undefined;
   private isAdding = false;
@@ -120,6 +123,10 @@ class Reader implements TransferReader {
     // SOAs count, too: steps without other records could go on for ever, and each is kept.
     if (++this.differences > MOST_DIFFERENCES) {
       throw new TransferFailed('unfit', `its differences have more than ${MOST_DIFFERENCES} records`);
+    }
+    this.octets += record.owner.length + record.rdata.length;
+    if (this.octets > MOST_DIFFERENCE_OCTETS) {
+      throw new TransferFailed('unfit', `its differences have more than ${MOST_DIFFERENCE_OCTETS >> 20} MiB`);
     }
     if (isSoa) this.takeStep(soaOf(record), first);
     else if (this.isInside(record)) (this.isAdding ? this.step!.added : this.step!.removed).push(record);

@@ -83,7 +83,7 @@ export function beginSigningZone(
   serving: ServingZone,
   keys: readonly SigningKey[],
 ): SigningZone {
-  const row = { ...FIRST, zone: zone.seq };
+  const row = { ...NEWLY_SIGNED, zone: zone.seq };
   const how = { denial: { kind: 'nsec' }, apex: zone.apex, row, keys: [] } as const;
   const others = keys.filter(({ isEntryPoint }) => !isEntryPoint);
   const dataKeys = keys.filter(
@@ -94,7 +94,7 @@ export function beginSigningZone(
 }
 
 /** A zone that begins to be signed. */
-const FIRST: Omit<DnssecZoneRow, 'zone'> = {
+export const NEWLY_SIGNED: Omit<DnssecZoneRow, 'zone'> = {
   state: 'pending',
   phase: 'signed',
   cursor: null,
