@@ -1,10 +1,10 @@
 /** NOTIFY in the admin process, and what DNS processes ask and tell about transfers. */
-import { messageOf } from '../../base/errors.js';
 import type { MetricSample } from '../../base/metrics.js';
 import type { ContextBase } from '../../control/kernel/context.js';
 import type { Propagation } from '../../control/kernel/propagation.js';
 import { refreshSoon } from '../../control/schedule/refresh.js';
 import { findOutgoing, noteTransferred } from '../../store/secondary/outgoing.js';
+import { gatherZones } from '../../transfer/gathered-zones.js';
 import { startNotifier } from '../../transfer/notify/notifier.js';
 import { createUpdater } from '../../transfer/update/updater.js';
 import { DNS_PURPOSES, printKeys } from '../../vault/delegate.js';
@@ -30,6 +30,11 @@ export function startNotifications({ base, vault, propagation, masterKeys }: Not
   const { store, clock, random, log, egress, settings: serving } = base;
   const notifier = startNotifier({ store, vault, propagation, serving, clock, random, log, egress });
   const updater = createUpdater({ base, vault });
+  const transferred = gatherZones(
+    store,
+    (zone) => noteTransferred(store, zone, clock.nowUs()),
+    (reason) => log.warn({ reason }, 'the time of a transfer was not stored'),
+  );
   return {
     wake: notifier.wake,
     answer: updater.answer,
@@ -38,15 +43,13 @@ export function startNotifications({ base, vault, propagation, masterKeys }: Not
     transferred(zone, address) {
       notifier.transferred(zone, address);
       if (!findOutgoing(store, zone)) return;
-      store
-        .write(() => noteTransferred(store, zone, clock.nowUs()))
-        .catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'the time of a transfer was not stored'));
+      transferred(zone);
     },
-    notified(zone) {
-      store
-        .write(() => refreshSoon(base, zone))
-        .catch((error: unknown) => log.warn({ reason: messageOf(error) }, 'a zone is not refreshed after NOTIFY'));
-    },
+    notified: gatherZones(
+      store,
+      (zone) => refreshSoon(base, zone),
+      (reason) => log.warn({ reason }, 'a zone is not refreshed after NOTIFY'),
+    ),
     close: notifier.close,
   };
 }
