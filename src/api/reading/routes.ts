@@ -14,6 +14,7 @@ import type { AddRoutes } from '../routing/route.js';
 import { ruleTrialRoutes } from '../rulesets/try-routes.js';
 import { searchRoutes } from '../search/routes.js';
 import { catalogRoutes } from '../secondary-dns/catalog-routes.js';
+import { consumedRoutes } from '../secondary-dns/consumed-routes.js';
 import { tokenRoutes } from '../tokens/routes.js';
 import { zoneHistoryRoutes } from '../zone-history/routes.js';
 import { zoneRoutes } from '../zones/routes.js';
@@ -36,4 +37,5 @@ export const READ_ROUTES: readonly AddRoutes<RecordRouteOptions & MemberRouteOpt
   balancingAccountRoutes,
   externalDnsRoutes,
   catalogRoutes,
+  consumedRoutes,
 ];

@@ -11,7 +11,6 @@ import {
 } from '../../control/secondary/tsigs.js';
 import { accountResource } from '../routing/resource.js';
 import { routes } from '../routing/route.js';
-import { consumedRoutes } from './consumed-routes.js';
 import { acl, aclBody, aclParams, peer, peerBody, peerParams, tsig, tsigBody, tsigParams } from './schema.js';
 import { tsigView } from './view.js';
 
@@ -46,6 +45,5 @@ export const secondaryAccountRoutes = routes<RouteOptions>(
       ...{ params: peerParams, item: peer, body: peerBody, view: (item) => item },
       ...{ list: listPeers, create: createPeer, get: getPeer, replace: replacePeer, remove: deletePeer },
     });
-    consumedRoutes(app, undefined);
   },
 );

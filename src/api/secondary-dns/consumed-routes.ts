@@ -45,7 +45,7 @@ export const consumedRoutes = routes({ tags: ['Secondary DNS'], area: 'account' 
   );
   app.get(
     `${ONE}/members`,
-    { summary: 'List its members', params: consumedParams, answer: z.array(consumedMember) },
+    { readsLong: true, summary: 'List its members', params: consumedParams, answer: z.array(consumedMember) },
     async (ctx, { params: { account_id: account, catalog_id: id } }) =>
       (await listConsumedMembers(ctx, account, id)).map(consumedMemberView),
   );
@@ -57,7 +57,7 @@ export const consumedRoutes = routes({ tags: ['Secondary DNS'], area: 'account' 
   );
   app.get(
     REMOVED,
-    { summary: 'List zones that left a catalog', params: accountParams, answer: z.array(removedZone) },
+    { readsLong: true, summary: 'List zones that left a catalog', params: accountParams, answer: z.array(removedZone) },
     async (ctx, { params }) => (await listRemoved(ctx, params.account_id)).map(removedZoneView),
   );
   app.post(

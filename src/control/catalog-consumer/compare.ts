@@ -1,4 +1,4 @@
-/** What a version of a catalog changes. Pure. */
+/** What a version of a catalog changes, step by step. Pure. */
 import type { ConsumedMemberRow } from '../../store/secondary/consumed-catalogs.js';
 import type { ListedMember } from './content.js';
 
@@ -20,7 +20,10 @@ interface Pair {
   readonly listed: ListedMember;
 }
 
-export function compareMembers(known: readonly ConsumedMemberRow[], listed: readonly ListedMember[]): CatalogChange {
+export function* compareMembers(
+  known: readonly ConsumedMemberRow[],
+  listed: readonly ListedMember[],
+): Generator<undefined, CatalogChange> {
   const change = {
     gone: [] as ConsumedMemberRow[],
     reset: [] as Pair[],
@@ -28,8 +31,13 @@ export function compareMembers(known: readonly ConsumedMemberRow[], listed: read
     edited: [] as Pair[],
     forgotten: [] as ConsumedMemberRow[],
   };
-  const rest = new Map(known.map((row) => [row.name, row]));
+  const rest = new Map<string, ConsumedMemberRow>();
+  for (const row of known) {
+    rest.set(row.name, row);
+    yield;
+  }
   for (const member of listed) {
+    yield;
     const row = rest.get(member.name);
     rest.delete(member.name);
     if (!row || row.zone === null) change.missing.push(member);

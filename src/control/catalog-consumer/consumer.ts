@@ -87,7 +87,7 @@ export function allConsumed(store: Store): ConsumedCatalogItem[] {
 export async function listConsumedMembers(ctx: Context, accountId: string, id: string): Promise<ConsumedMemberItem[]> {
   const { store } = ctx;
   return store.snapshot(() =>
-    consumedMembers(store, requireConsumed(ctx, accountId, id).seq).map((row) => ({
+    Array.from(consumedMembers(store, requireConsumed(ctx, accountId, id).seq), (row) => ({
       name: row.name,
       memberId: row.member_id,
       zoneId: row.zone === null ? null : toHex(findZone(store, row.zone)!.id),

@@ -25,6 +25,9 @@ type Read = Pick<RecordRow, 'owner_key' | 'type' | 'rdata'>;
 /** The version that this program knows. */
 const VERSION = '2';
 const MOST_MEMBERS = 100_000;
+const TOO_MANY = `it has more than ${MOST_MEMBERS} members, which is the limit`;
+/** Identifiers, with those whose properties belong to nobody. */
+const MOST_IDS = 2 * MOST_MEMBERS;
 const MOST_GROUPS = 255;
 
 interface Properties {
@@ -33,8 +36,8 @@ interface Properties {
   readonly moves: string[];
 }
 
-/** `apex`: of the catalog zone. Names and types that are not known are ignored (RFC 9432 §4.4). */
-export function readCatalog(apex: Uint8Array, records: Iterable<Read>): CatalogContent {
+/** Step by step. `apex`: of the catalog zone. Names and types that are not known are ignored (RFC 9432 §4.4). */
+export function* readCatalog(apex: Uint8Array, records: Iterable<Read>): Generator<undefined, CatalogContent> {
   const versions: string[] = [];
   const found = new Map<string, Properties>();
   const propertiesOf = (id: string): Properties => {
@@ -43,6 +46,8 @@ export function readCatalog(apex: Uint8Array, records: Iterable<Read>): CatalogC
     return known;
   };
   for (const { owner_key: ownerKey, type, rdata } of records) {
+    yield;
+    if (found.size > MOST_IDS) return { fault: TOO_MANY };
     const labels = labelsBelow(nameOfOwnerKey(ownerKey, apex), apex);
     const [first = '', second = '', third = ''] = labels;
     if (labels.length === 1 && first === 'version' && type === Type.txt) versions.push(textOf(rdata));
@@ -54,7 +59,7 @@ export function readCatalog(apex: Uint8Array, records: Iterable<Read>): CatalogC
     }
   }
   const fault = versionFault(versions);
-  return fault === undefined ? membersOf(found) : { fault };
+  return fault === undefined ? yield* membersOf(found) : { fault };
 }
 
 /** RFC 9432 §4.2.1. */
@@ -65,9 +70,10 @@ function versionFault(versions: readonly string[]): string | undefined {
   return version === VERSION ? undefined : `it has the version ${JSON.stringify(version.slice(0, 20))}; known is "2"`;
 }
 
-function membersOf(found: ReadonlyMap<string, Properties>): CatalogContent {
+function* membersOf(found: ReadonlyMap<string, Properties>): Generator<undefined, CatalogContent> {
   const members = new Map<string, ListedMember>();
   for (const [memberId, { zones, groups, moves }] of found) {
+    yield;
     // Properties of what is not a member are of no use.
     const [name] = zones;
     if (name === undefined) continue;
@@ -78,7 +84,7 @@ function membersOf(found: ReadonlyMap<string, Properties>): CatalogContent {
     if (twin) return { fault: `${name} is a member twice, as ${twin.memberId} and as ${memberId}` };
     const group = groups.length === 0 ? null : groups.sort().join(',').slice(0, MOST_GROUPS);
     members.set(name, { name, memberId, group, movesTo: moves[0] ?? null });
-    if (members.size > MOST_MEMBERS) return { fault: `it has more than ${MOST_MEMBERS} members, which is the limit` };
+    if (members.size > MOST_MEMBERS) return { fault: TOO_MANY };
   }
   return { members: [...members.values()] };
 }

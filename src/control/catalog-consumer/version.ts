@@ -31,13 +31,12 @@ export async function readVersion(ctx: Context, catalog: ConsumedCatalogRow): Pr
   const zone = findZone(store, catalog.zone)!;
   const serial = findIncoming(store, zone.seq)?.serial ?? null;
   if (serial === null) return undefined;
-  const records = await inSlices(clock, collect(rowsOfSet(store, zone.record_set)));
   const primaries = primariesOfZone(store, zone.seq).map(({ seq }) => seq);
   const read = { zone, serial, primaries, confirmed: catalog.confirmed };
-  const content = readCatalog(zone.apex, records);
+  const content = await inSlices(clock, readCatalog(zone.apex, rowsOfSet(store, zone.record_set)));
   if ('fault' in content) return { ...read, fault: content.fault, held: catalog.held, steps: [] };
-  const known = consumedMembers(store, catalog.seq);
-  const change = compareMembers(known, content.members);
+  const known = await inSlices(clock, collect(consumedMembers(store, catalog.seq)));
+  const change = await inSlices(clock, compareMembers(known, content.members));
   const held = catalog.confirmed === serial ? 0 : removalsToConfirm(change, known);
   const others = await inSlices(
     clock,

@@ -119,10 +119,22 @@ export function confirmConsumed(store: Store, seq: number, serial: number, now: 
   statements(store).confirm.run(serial, now, seq);
 }
 
-/** In the order of their names. */
-export const consumedMembers = allRows<[catalog: number], ConsumedMemberRow>(
-  'SELECT * FROM consumed_members WHERE catalog = ? ORDER BY name',
+/** Rows that are read in one step. */
+const MEMBERS_AT_ONCE = 200;
+
+const membersAfter = allRows<[catalog: number, after: string, limit: number], ConsumedMemberRow>(
+  'SELECT * FROM consumed_members WHERE catalog = ? AND name > ? ORDER BY name LIMIT ?',
 );
+
+/** In the order of their names, read in parts; others may write meanwhile. */
+export function* consumedMembers(store: Store, catalog: number): Generator<ConsumedMemberRow, void> {
+  for (let after = ''; ; ) {
+    const rows = membersAfter(store, catalog, after, MEMBERS_AT_ONCE);
+    yield* rows;
+    if (rows.length < MEMBERS_AT_ONCE) return;
+    after = rows.at(-1)!.name;
+  }
+}
 
 export function countConsumedMembers(store: Store, catalog: number): MemberCounts {
   return statements(store).counts.get(catalog)!;
