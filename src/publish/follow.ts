@@ -19,6 +19,8 @@ const BATCH = 500;
 const CHANGES_AT_ONCE = 32;
 /** Records read in one step while zones are loaded; each takes about 10 µs. */
 const RECORDS_AT_ONCE = 2000;
+/** Zones that are begun before others of them are loaded, when all are loaded anew. */
+const MOST_BEGUN = 1000;
 
 export interface FollowerOptions {
   readonly source: ZoneSource;
@@ -67,23 +69,15 @@ export function createFollower({ source, writer, clock, log }: FollowerOptions):
   let isBehind = false;
   let hasTransitions = false;
 
-  /** Old changes are pruned. A follower that was away longer loads every zone again. */
-  function beginAnew(): void {
-    const last = source.lastChange();
-    const served = source.servedZones();
-    // Only when all was read: otherwise the next attempt must begin here again.
-    applied = last;
-    // For a zone that is no longer stored, loading finds nothing and removes it.
-    const known = [...zones.loaded.keys(), ...zones.loading.keys(), ...held.list().map(({ zone }) => zone)];
-    for (const zone of new Set([...served, ...known])) {
-      publishChanges(zones, zone, [{ sequence: applied, zone, complete: false }]);
-    }
-  }
+  let anew: ZonesAnew | undefined;
 
   function applyNext(isOver: IsOver): void {
-    isBehind = source.firstChange() > applied + 1;
-    if (isBehind) {
-      beginAnew();
+    if (source.firstChange() > applied + 1) anew ??= zonesAnew(zones);
+    if (anew) {
+      isBehind = true;
+      if (!beginSome(zones, anew, isOver)) return;
+      applied = anew.last;
+      anew = undefined;
       return;
     }
     const changes = source.changesAfter(applied, BATCH);
@@ -118,6 +112,31 @@ export function createFollower({ source, writer, clock, log }: FollowerOptions):
     zoneCount: () => zones.loaded.size,
     close: held.close,
   };
+}
+
+/** Zones that are loaded anew and are not begun yet, and the change that they have then. Later changes come afterwards. */
+interface ZonesAnew {
+  readonly last: number;
+  readonly rest: Set<number>;
+}
+
+/** Old changes are pruned. A follower that was away longer loads every zone again. */
+function zonesAnew({ source, loaded, loading, held }: PublishedZones): ZonesAnew {
+  const last = source.lastChange();
+  // For a zone that is no longer stored, loading finds nothing and removes it.
+  const known = [...loaded.keys(), ...loading.keys(), ...held.list().map(({ zone }) => zone)];
+  return { last, rest: new Set([...source.servedZones(), ...known]) };
+}
+
+/** Begins zones until a time is over, or very many are being loaded. Returns whether all are begun. */
+function beginSome(zones: PublishedZones, { last, rest }: ZonesAnew, isOver: IsOver): boolean {
+  for (const zone of rest) {
+    if (zones.loading.size >= MOST_BEGUN) return false;
+    publishChanges(zones, zone, [{ sequence: last, zone, complete: false }]);
+    rest.delete(zone);
+    if (isOver()) break;
+  }
+  return rest.size === 0;
 }
 
 /** Publishes changes in their order until a time is over. Returns how many. */

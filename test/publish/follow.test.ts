@@ -19,6 +19,7 @@ import { appendChange, type ChangedRR, type ChangeKind } from '../../src/store/l
 import { migrate } from '../../src/store/migrate.js';
 import { findSameRecord, insertRecord, recordsOfZone, removeRecord } from '../../src/store/records/records.js';
 import { findZone, insertZone, removeZone, updateZone } from '../../src/store/zones/zones.js';
+import { HastyClock } from '../support/hasty-clock.js';
 import { decodeMessage } from '../support/message.js';
 import { seededRandom } from '../support/seeded-random.js';
 import { TestClock } from '../support/test-clock.js';
@@ -325,6 +326,40 @@ t.test('a follower that was away longer than changes are kept starts again', asy
   t.strictSame(answersTo(served, names, TYPES), answersTo(serve(store), names, TYPES));
   t.equal(served.follower.zoneCount(), 1);
   t.equal(served.follower.appliedChange(), 3);
+  store.close();
+});
+
+t.test('such a follower begins some zones at a time', async (t) => {
+  const { store, zones } = openZones(Array.from({ length: 30 }, (_, i) => `z${i}`));
+  const writer = new ImageWriter({ seed: 99 });
+  const source = createZoneSource(store, SETTINGS);
+  let begun = 0;
+  const counting: ZoneSource = {
+    ...source,
+    owners(zone) {
+      begun++;
+      return source.owners(zone);
+    },
+  };
+  const clock = new HastyClock(8);
+  const follower = createFollower({ source: counting, writer, clock, log: silentLogger() });
+  const served = { follower, writer };
+  follower.loadAll();
+  for (const [i, zone] of zones.entries()) change(store, zone, 1, `www.z${i}.`, Type.a, Uint8Array.of(192, 0, 2, 2));
+  runSql(store, `DELETE FROM changes WHERE seq < ${zones.length}`);
+  const steps: number[] = [];
+  do {
+    begun = 0;
+    follower.catchUp();
+    steps.push(begun);
+  } while (follower.hasWork());
+  t.ok(Math.max(...steps) <= 8, steps.join());
+  t.equal(
+    steps.reduce((sum, count) => sum + count, 0),
+    zones.length,
+  );
+  const apexes = zones.map((_, i) => `www.z${i}.`);
+  t.strictSame(answersTo(served, apexes, [Type.a]), answersTo(serve(store), apexes, [Type.a]));
   store.close();
 });
 
