@@ -10,6 +10,7 @@ import { remembered } from '../base/remembered.js';
 import { keepOpen } from './half-closed.js';
 import { FieldsOfClient, HeadReader, type PlainHead, type PlainUpload } from './request-head.js';
 import { kept, shareReads } from './shared-reads.js';
+import { isQueued } from './write-at-once.js';
 
 /** The connection, as a response sees it. */
 export interface Channel {
@@ -115,6 +116,11 @@ function withoutFinalTabs(octets: Buffer): Buffer {
     for (let i = at - 1; copy[i] === TAB || copy[i] === SPACE; i--) copy[i] = SPACE;
   }
   return copy;
+}
+
+/** Whether the system has everything. */
+function hasLeft(socket: Socket): boolean {
+  return socket.writableLength === 0 && !isQueued(socket);
 }
 
 class PlainConnection {
@@ -309,6 +315,8 @@ class PlainConnection {
     const { socket, options } = this;
     this.detach();
     if (this.lacksBody && options.onBrokenOff) options.onBrokenOff(socket);
+    // Nothing is left to be read, so that the system sends the rest all the same. TLS has an end of its own.
+    else if (this.hasEnded && hasLeft(socket) && !('encrypted' in socket)) socket.destroy();
     else socket.destroySoon();
   }
 

@@ -56,7 +56,7 @@ function isStatic(target: string): boolean {
   const path = pathOf(target);
   if (path === '/robots.txt') return true;
   const dot = path.lastIndexOf('.');
-  return dot > path.lastIndexOf('/') && STATIC_EXTENSIONS.has(path.slice(dot + 1).toLowerCase());
+  return dot >= 0 && dot > path.lastIndexOf('/') && STATIC_EXTENSIONS.has(path.slice(dot + 1).toLowerCase());
 }
 
 function pathOf(target: string): string {
