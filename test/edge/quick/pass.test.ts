@@ -267,6 +267,7 @@ t.test('a client that says at once that it sends nothing more gets its answer', 
       const heard = exchange(socket, get(path));
       socket.end();
       t.match(await heard, new RegExp(`cf-cache-status: ${result}\r\n`), path);
+      if (path === '/long') t.ok((await heard).endsWith(`\r\n\r\n${LONG}`), 'all of it');
     }
     const socket = await open();
     const heard = exchange(socket, get('/usual') + get('/for-all') + get('/missing'));
