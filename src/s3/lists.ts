@@ -1,5 +1,6 @@
 /** ListObjects in both versions. */
 import { createHash } from 'node:crypto';
+import { collect, inSlices } from '../base/slices.js';
 import { listEntries } from '../bucket/list.js';
 import type { ObjectEntry } from '../bucket/object-store.js';
 import type { BucketRow } from '../store/objects/buckets.js';
@@ -94,7 +95,7 @@ export async function listObjectsV2(request: S3Request, bucket: BucketRow): Prom
     element('ContinuationToken', token),
     element('NextContinuationToken', page.cursor === undefined ? undefined : makeToken(page.cursor, listing)),
     element('StartAfter', startAfter === undefined ? undefined : show(startAfter)),
-    ...contentsOf(page, listing, owner),
+    ...(await printContents(request, page, listing, owner)),
   );
   sendXml(request, document);
 }
@@ -123,7 +124,7 @@ export async function listObjectsV1(request: S3Request, bucket: BucketRow): Prom
     element('EncodingType', isEncoded ? 'url' : undefined),
     element('IsTruncated', isTruncated),
     element('NextMarker', isTruncated && delimiter !== '' ? show(lastOf(page)) : undefined),
-    ...contentsOf(page, listing, ownerOf(request)),
+    ...(await printContents(request, page, listing, ownerOf(request))),
   );
   sendXml(request, document);
 }
@@ -143,17 +144,19 @@ function lastOf({ items, groups }: Page): string {
   return Buffer.compare(Buffer.from(key), Buffer.from(group)) > 0 ? key : group;
 }
 
-function contentsOf({ items, groups }: Page, { show }: Listing, owner: Xml | undefined): Xml[] {
-  return [
+/** In slices: percent-encoding a thousand of the longest keys takes some dozen milliseconds. */
+function printContents({ options }: S3Request, page: Page, listing: Listing, owner: Xml | undefined): Promise<Xml[]> {
+  return inSlices(options.clock, collect(contentsOf(page, listing, owner)));
+}
+
+function* contentsOf({ items, groups }: Page, { show }: Listing, owner: Xml | undefined): Generator<Xml> {
+  for (const { key, uploadedAt, etag, size, storageClass } of items) {
     // One template string each: for a thousand entries, separate elements take a millisecond longer.
-    ...items.map(
-      ({ key, uploadedAt, etag, size, storageClass }) =>
-        `<Contents><Key>${escapeText(show(key))}</Key><LastModified>${printTime(uploadedAt)}</LastModified>` +
-        `<ETag>&quot;${etag}&quot;</ETag><Size>${size}</Size>` +
-        `<StorageClass>${printStorageClass(storageClass)}</StorageClass>${owner ?? ''}</Contents>`,
-    ),
-    ...groups.map((group) => parent('CommonPrefixes', element('Prefix', show(group)))),
-  ];
+    yield `<Contents><Key>${escapeText(show(key))}</Key><LastModified>${printTime(uploadedAt)}</LastModified>` +
+      `<ETag>&quot;${etag}&quot;</ETag><Size>${size}</Size>` +
+      `<StorageClass>${printStorageClass(storageClass)}</StorageClass>${owner ?? ''}</Contents>`;
+  }
+  for (const group of groups) yield parent('CommonPrefixes', element('Prefix', show(group)));
 }
 
 /** The account, as the owner of everything in it. */

@@ -1,5 +1,5 @@
 /** Uploads in parts: the operations on uploads themselves. */
-import { inSlices } from '../base/slices.js';
+import { collect, inSlices } from '../base/slices.js';
 import { objectFailure } from '../bucket/errors.js';
 import { MOST_PARTS, type NamedPart, type UploadItem, type UploadPlace } from '../bucket/uploads/uploads.js';
 import { judgeWrite } from '../http/conditions.js';
@@ -254,24 +254,33 @@ export async function listUploads(request: S3Request, bucket: BucketRow): Promis
     element('MaxUploads', most),
     element('EncodingType', isEncoded ? 'url' : undefined),
     element('IsTruncated', most > 0 && fitting.length > most),
-    ...page
-      .filter((entry) => typeof entry !== 'string')
-      .map(({ key, id, storageClass, startedAt }) =>
-        parent(
-          'Upload',
-          element('Key', show(key)),
-          element('UploadId', id),
-          initiatorOf(request),
-          ownerOf(request),
-          element('StorageClass', printStorageClass(storageClass)),
-          element('Initiated', printTime(startedAt)),
-        ),
-      ),
-    ...page
-      .filter((entry) => typeof entry === 'string')
-      .map((group) => parent('CommonPrefixes', element('Prefix', show(group)))),
+    ...(await inSlices(options.clock, collect(uploadsOf(request, page, show)))),
   );
   sendXml(request, document);
+}
+
+/** As long keys, percent-encoded, as those of objects. */
+function* uploadsOf(
+  request: S3Request,
+  page: readonly (UploadItem | string)[],
+  show: (text: string) => string,
+): Generator<Xml> {
+  for (const entry of page) {
+    if (typeof entry === 'string') continue;
+    const { key, id, storageClass, startedAt } = entry;
+    yield parent(
+      'Upload',
+      element('Key', show(key)),
+      element('UploadId', id),
+      initiatorOf(request),
+      ownerOf(request),
+      element('StorageClass', printStorageClass(storageClass)),
+      element('Initiated', printTime(startedAt)),
+    );
+  }
+  for (const entry of page) {
+    if (typeof entry === 'string') yield parent('CommonPrefixes', element('Prefix', show(entry)));
+  }
 }
 
 interface Grouping {

@@ -7,6 +7,9 @@ import {
   DeleteObjectsCommand,
   GetObjectCommand,
   HeadObjectCommand,
+  ListMultipartUploadsCommand,
+  ListObjectsCommand,
+  ListObjectsV2Command,
   PutObjectCommand,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
@@ -305,4 +308,37 @@ t.test('other doors delete many objects in several writes, and none if one is lo
   await setRules(ctx, place, 'lock', []);
   t.equal(await mostRemoved(() => objects.delete(1, keys), 'objects'), 100);
   t.equal(count('objects'), others);
+});
+
+t.test('long lists are printed in slices', async (t) => {
+  const slow = await startS3World(t, { clock: slowClock });
+  const own = slow.ctx.store;
+  const select = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 400)
+     SELECT buckets.seq, printf('long/%04d/é', i), `;
+  await own.write(() => {
+    const columns = 'bucket, key, storage_class, http_metadata, custom_metadata, metadata_size';
+    const same = `'Standard', '{}', '{}', 0`;
+    own
+      .prepare(
+        `INSERT INTO objects (${columns}, version, size, md5, uploaded_at)
+         ${select} ${same}, 'v' || i, 1, zeroblob(16), 1 FROM buckets, n`,
+      )
+      .run();
+    own
+      .prepare(`INSERT INTO uploads (${columns}, id, started_at) ${select} ${same}, 'u' || i, 1 FROM buckets, n`)
+      .run();
+  });
+  const looksOf = async (run: () => Promise<unknown>): Promise<number> => {
+    const before = steadyUs;
+    await run();
+    return (steadyUs - before) / 10_000;
+  };
+  const asked = { Bucket, Prefix: 'long/', EncodingType: 'url' as const };
+  const lists = [
+    () => slow.client.send(new ListObjectsV2Command(asked)),
+    () => slow.client.send(new ListObjectsCommand({ ...asked, Delimiter: 'é' })),
+    () => slow.client.send(new ListMultipartUploadsCommand(asked)),
+  ];
+  for (const list of lists) t.ok((await looksOf(list)) > 400 / 8, 'others have their turns');
+  t.equal((await slow.client.send(new ListObjectsV2Command(asked))).Contents?.length, 400);
 });
