@@ -218,7 +218,7 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
   ['calls that purge', '500 at once, 50 a second', 'control/zones/purge-limit.ts', 'BUCKET = 500'],
   ['a purged URL or prefix', '8,192, 1,024; 4 MiB', 'control/zones/purge.ts', 'MOST_URL_LENGTH = 8192'],
   ['a purged URL or prefix', '8,192, 1,024; 4 MiB', 'edge/purge/follow.ts', 'MOST_OCTETS = 4 << 20'],
-  ['PEM of an uploaded', '128 KiB, 32 KiB', 'certs/upload.ts', 'MAX_CERTIFICATE_LENGTH = 128 * 1024'],
+  ['PEM of an uploaded', '64 KiB, 32 KiB', 'certs/upload.ts', 'MAX_CERTIFICATE_LENGTH = 64 * 1024'],
   ['an expression', '4,096, 32, 256, 512', 'expressions/limits.ts', 'length: 4096, depth: 32, nodes: 256'],
   ['key of an object', '1,024 octets, 8,192', 'bucket/object-store.ts', 'LONGEST_KEY = 1024'],
   ['key of an object', '1,024 octets, 8,192', 'bucket/publish.ts', 'MOST_METADATA = 8192'],

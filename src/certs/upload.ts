@@ -3,9 +3,11 @@ import { createPrivateKey, createPublicKey, type KeyObject, type X509Certificate
 import { isCovered } from '../dns/certified.js';
 import {
   type CertificateChain,
+  type CertificateDescription,
   ChainError,
   type ChainFault,
   describeCertificate,
+  dnsNamesOf,
   parseCertificates,
   readChain,
 } from './chain.js';
@@ -58,8 +60,8 @@ export interface UploadedCertificate extends CertificateChain {
   readonly privateKey: Uint8Array;
 }
 
-/** Characters of PEM text. */
-const MAX_CERTIFICATE_LENGTH = 128 * 1024;
+/** Characters of PEM text: a thousand names have room. Reading twice as much takes some dozen milliseconds, several times. */
+const MAX_CERTIFICATE_LENGTH = 64 * 1024;
 const MAX_KEY_LENGTH = 32 * 1024;
 const PEM_KEY = /-----BEGIN ((?:RSA |EC )?PRIVATE KEY)-----[A-Za-z0-9+/=\s]+-----END \1-----/g;
 const ENCRYPTED = /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED/m;
@@ -97,11 +99,13 @@ export function checkUpload(upload: Upload, { names, bundleMethod, nowMs }: Uplo
     throw new UploadError('key-mismatch', 'The private key does not belong to the certificate.');
   }
   const keyType = checkStrength(key);
-  const covered = describeCertificate(leaf.raw).names;
-  const missing = names.find((name) => !isCovered(name, covered));
+  const description = translated(() => describeCertificate(leaf.raw));
+  const missing = names.find((name) => !isCovered(name, description.names));
   if (missing !== undefined) throw new UploadError('name-missing', `The certificate does not cover ${missing}.`);
   const chain = bundleMethod === 'force' ? certificates : arrange(leaf, certificates, bundleMethod);
-  for (const certificate of chain) checkAlgorithm(certificate);
+  for (const certificate of chain) {
+    checkAlgorithm(certificate === leaf ? description : translated(() => describeCertificate(certificate.raw)));
+  }
   const pem = chain.map((certificate) => certificate.toString()).join('');
   const read = translated(() => readChain(pem, { key, names, nowMs }));
   return { ...read, keyType, privateKey: new Uint8Array(key.export({ format: 'der', type: 'pkcs8' })) };
@@ -140,9 +144,7 @@ function readKey(pem: string): KeyObject {
  * certificates.
  */
 function findLeaf(certificates: readonly X509Certificate[]): X509Certificate {
-  const leaves = certificates.filter(
-    (certificate) => !certificate.ca || translated(() => describeCertificate(certificate.raw)).names.length > 0,
-  );
+  const leaves = certificates.filter(({ ca, subjectAltName }) => !ca || dnsNamesOf(subjectAltName).length > 0);
   if (leaves.length === 0) {
     throw new UploadError('no-leaf', 'The file has no certificate for a server, only certificates of authorities.');
   }
@@ -159,8 +161,7 @@ function checkStrength(key: KeyObject): 'rsa' | 'ecdsa' {
   throw new UploadError('key-weak', 'The key must be P-256, P-384, or RSA with 2048 to 4096 bits.');
 }
 
-function checkAlgorithm(certificate: X509Certificate): void {
-  const { signatureAlgorithm } = translated(() => describeCertificate(certificate.raw));
+function checkAlgorithm({ signatureAlgorithm }: CertificateDescription): void {
   if (!SIGNATURE_ALGORITHM.test(signatureAlgorithm)) {
     throw new UploadError(
       'signature-algorithm',

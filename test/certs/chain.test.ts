@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { createPublicKey, generateKeyPairSync, type KeyObject, X509Certificate } from 'node:crypto';
 import t from 'tap';
-import { type ChainFault, describeCertificate, readChain } from '../../src/certs/chain.js';
+import { type ChainFault, describeCertificate, dnsNamesOf, readChain } from '../../src/certs/chain.js';
 import { createCsr, generatePrivateKey } from '../../src/certs/csr.js';
 import {
   BasicConstraintsExtension,
@@ -205,3 +205,17 @@ async function issue({ to, key, by, names = [], isCa = false, endMs = NOW + DAY_
 function pemOf(base64: string): string {
   return `-----BEGIN CERTIFICATE-----\n${base64}\n-----END CERTIFICATE-----\n`;
 }
+
+t.test('names in a certificate, of which none can make another one', async (t) => {
+  const names = ['a.example', 'x, DNS:evil.example', 'q"\\".example', '*.b.example', ...Array(500).fill('n.example')];
+  const { pem } = await issue({ to: 'many', key: await generatePrivateKey(), names });
+  t.strictSame(
+    describeCertificate(new X509Certificate(pem).raw).names,
+    names.map((name) => name.toLowerCase()),
+  );
+  t.strictSame(dnsNamesOf('DNS:A.example, IP Address:192.0.2.1, email:a@b.example, DNS:b.example'), [
+    'a.example',
+    'b.example',
+  ]);
+  t.strictSame(dnsNamesOf(), []);
+});
