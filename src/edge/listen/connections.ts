@@ -103,7 +103,7 @@ export function createConnections(limits: ConnectionLimits): Connections {
         socket.destroy();
         return false;
       }
-      socket.once('close', () => {
+      socket.on('close', () => {
         open.delete(socket);
         together?.connections.give(client);
       });

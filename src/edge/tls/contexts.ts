@@ -2,6 +2,7 @@
  * The TLS context of a host: certificate, versions, cipher suites, protocols. Each combination has a TLS server of
  * its own, which does not listen but receives connections. So everything applies from the first octet of the handshake.
  */
+import { hash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { createServer, type Server, type TLSSocket } from 'node:tls';
 import type { Clock } from '../../base/clock.js';
@@ -24,7 +25,7 @@ const MOST_CONTEXTS = 2000;
 export interface HostTls {
   /** Two hosts with the same certificate, and the same settings, may share a connection (RFC 9113 §9.1.1). */
   readonly certificate: ServedCertificate;
-  /** Versions, suites and protocols, as a text to compare. */
+  /** Versions, suites and protocols, as a digest to compare. */
   readonly settings: string;
   /** Begins the handshake. */
   readonly accept: (socket: Socket) => void;
@@ -57,24 +58,27 @@ const HANDSHAKE_MS = 10_000;
 export function createTlsContexts(options: ContextOptions): TlsContexts {
   const { store, vault, tickets, clock, log } = options;
   const servers = new FairCache<number, string, Server>(options.most ?? MOST_CONTEXTS);
-  let certificates = new WeakMap<Route, ServedCertificate | 'none'>();
+  let hosts = new WeakMap<Route, KnownHost | 'none'>();
 
-  function certificateOf(route: Route): ServedCertificate | undefined {
+  function knownOf(route: Route): KnownHost | 'none' {
     const nowMs = clock.nowMs();
-    const known = certificates.get(route);
-    if (known === 'none') return undefined;
-    if (known && nowMs < known.goodUntil) return known;
-    const found = findCertificate({ store, vault }, route.host, route.holders, nowMs);
-    certificates.set(route, found ?? 'none');
-    return found;
+    const generation = tickets.generation();
+    const known = hosts.get(route);
+    if (known === 'none') return known;
+    const isGood = known !== undefined && nowMs < known.certificate.goodUntil;
+    if (isGood && known.generation === generation) return known;
+    const certificate = isGood
+      ? known.certificate
+      : findCertificate({ store, vault }, route.host, route.holders, nowMs);
+    const made = certificate ? hostOf(route, certificate, generation) : 'none';
+    hosts.set(route, made);
+    return made;
   }
 
-  function serverOf(account: number, certificate: ServedCertificate, policy: TlsPolicy, settings: string): Server {
-    const { minVersion, maxVersion, ciphers, protocols } = policy;
-    const { fingerprint } = certificate;
-    const key = [account, fingerprint, settings, tickets.generation()].join('|');
+  function serverOf(route: Route, { certificate, settings, key }: KnownHost): Server {
     const known = servers.get(key);
     if (known) return known;
+    const { minVersion, maxVersion, ciphers, protocols } = policyOf(route, certificate.owner);
     const server = createServer({
       cert: certificate.pairs.map(({ chain }) => chain),
       key: certificate.pairs.map(({ key: pem }) => pem),
@@ -83,7 +87,7 @@ export function createTlsContexts(options: ContextOptions): TlsContexts {
       ciphers,
       honorCipherOrder: true,
       sessionIdContext: 'edge',
-      ticketKeys: tickets.keyFor(fingerprint),
+      ticketKeys: tickets.keyFor(certificate.fingerprint),
       ALPNProtocols: [...protocols],
       handshakeTimeout: options.handshakeMs ?? HANDSHAKE_MS,
     });
@@ -92,7 +96,7 @@ export function createTlsContexts(options: ContextOptions): TlsContexts {
       options.onFailed();
       socket.destroy();
     });
-    servers.set(account, key, server);
+    servers.set(accountOf(route), key, server);
     return server;
   }
 
@@ -100,11 +104,10 @@ export function createTlsContexts(options: ContextOptions): TlsContexts {
     find(route) {
       if (route.holders.length === 0) return undefined;
       try {
-        const certificate = certificateOf(route);
-        if (!certificate) return undefined;
-        const policy = policyOf(route, certificate.owner);
-        const settings = textOf(policy);
-        const server = serverOf(route.zone?.account ?? 0, certificate, policy, settings);
+        const known = knownOf(route);
+        if (known === 'none') return undefined;
+        const server = serverOf(route, known);
+        const { certificate, settings } = known;
         return { certificate, settings, accept: (socket) => void server.emit('connection', socket) };
       } catch (error) {
         if (!(error instanceof VaultError) && !isOpenSslError(error)) throw error;
@@ -113,13 +116,33 @@ export function createTlsContexts(options: ContextOptions): TlsContexts {
       }
     },
     forget() {
-      certificates = new WeakMap();
+      hosts = new WeakMap();
     },
   };
 }
 
-function textOf({ minVersion, maxVersion, ciphers, protocols }: TlsPolicy): string {
-  return [minVersion, maxVersion, ciphers, protocols].join('|');
+/** What its context is made of. The context itself is kept elsewhere, because there may be fewer of them than hosts. */
+interface KnownHost extends Pick<HostTls, 'certificate' | 'settings'> {
+  /** Of the context. */
+  readonly key: string;
+  /** Of the keys of session tickets. */
+  readonly generation: string;
+}
+
+function hostOf(route: Route, certificate: ServedCertificate, generation: string): KnownHost {
+  const settings = digestOf(policyOf(route, certificate.owner));
+  const key = [accountOf(route), certificate.fingerprint, settings, generation].join('|');
+  return { certificate, settings, key, generation };
+}
+
+/** Store number; 0: of nobody. */
+function accountOf({ zone }: Route): number {
+  return zone?.account ?? 0;
+}
+
+/** As a text, it has a thousand characters, and is kept for each host. */
+function digestOf({ minVersion, maxVersion, ciphers, protocols }: TlsPolicy): string {
+  return hash('sha256', [minVersion, maxVersion, ciphers, protocols].join('|'), 'base64');
 }
 
 /** A context cannot be created, for example because OpenSSL knows none of the cipher suites. */
