@@ -1,7 +1,7 @@
 /** The engine of a worker thread: its view of the shared image, which is updated between batches. */
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { SystemClock } from '../base/clock.js';
-import { createSharedMemoryUse } from '../base/shared-memory.js';
+import { createUncountedMemory } from '../base/uncounted-memory.js';
 import { generationOctets } from '../image/buffers.js';
 import type { ImageBuffers } from '../image/layout.js';
 import { ReadAhead } from '../image/read-ahead.js';
@@ -32,7 +32,7 @@ export interface WorkerEngine {
 export function createWorkerEngine(data: unknown): WorkerEngine {
   const { image, settings, place } = data as EngineData;
   const reader = new ImageReader(image);
-  const memory = createSharedMemoryUse();
+  const memory = createUncountedMemory();
   let octets = generationOctets(image);
   const ahead = new ReadAhead(reader);
   return {

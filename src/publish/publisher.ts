@@ -13,7 +13,7 @@ import type { EngineData } from '../answer/worker-engine.js';
 import { type Clock, steadyMs } from '../base/clock.js';
 import type { Logger } from '../base/log.js';
 import { nameTurns } from '../base/long-turns.js';
-import { createSharedMemoryUse } from '../base/shared-memory.js';
+import { createUncountedMemory } from '../base/uncounted-memory.js';
 import { generationMemory, generationOctets } from '../image/buffers.js';
 import type { ImageBuffers } from '../image/layout.js';
 import type { ImageReader } from '../image/reader.js';
@@ -124,7 +124,7 @@ export function startPublisher(options: PublisherOptions): Publisher {
   if (options.places) writer.setPlaces(options.places);
   const follower = createFollower({ source, writer, clock, log });
   const ports = new Set<MessagePort>();
-  const memory = createSharedMemoryUse();
+  const memory = createUncountedMemory();
   writer.onGeneration = (buffers) => {
     for (const port of ports) port.postMessage(buffers);
   };

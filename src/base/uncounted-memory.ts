@@ -1,14 +1,13 @@
 /**
- * Frees unused shared memory. Only the garbage collector frees it, but V8 does not count shared memory when it decides
- * whether to collect, and a thread that allocates nothing may never collect.
+ * Frees unused memory that V8 does not count, such as shared memory and TLS contexts. Only the garbage collector frees it, but V8 does
+ * not see it when it decides whether to collect, and a thread that allocates little may never collect.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Octets of shared memory that may await a collection in one thread. */
 const MOST_WAITING = 16 << 20;
 
-export interface SharedMemoryUse {
+export interface UncountedMemory {
   /**
    * This thread has dropped its last reference to this many octets. Collects garbage when much memory is waiting; that
    * takes milliseconds.
@@ -16,14 +15,14 @@ export interface SharedMemoryUse {
   release(octets: number): void;
 }
 
-/** Creates the instance of one thread. */
-export function createSharedMemoryUse(): SharedMemoryUse {
+/** Creates the instance of one thread. `mostWaiting`: octets that may await a collection. */
+export function createUncountedMemory(mostWaiting: number = MOST_WAITING): UncountedMemory {
   let waiting = 0;
   let collect: (() => void) | undefined;
   return {
     release(octets) {
       waiting += octets;
-      if (waiting < MOST_WAITING) return;
+      if (waiting < mostWaiting) return;
       waiting = 0;
       collect ??= exposeCollector();
       collect();
