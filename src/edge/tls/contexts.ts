@@ -9,15 +9,19 @@ import type { Clock } from '../../base/clock.js';
 import { messageOf } from '../../base/errors.js';
 import { FairCache } from '../../base/lists/fair-cache.js';
 import type { Logger } from '../../base/log.js';
+import { createUncountedMemory } from '../../base/uncounted-memory.js';
 import type { Route } from '../../hostnames/routing/find-route.js';
 import { policyOf, type TlsPolicy } from '../../hostnames/routing/tls-policy.js';
 import { VaultError } from '../../vault/errors.js';
 import { type CertificateSource, findCertificate, type ServedCertificate } from './certificates.js';
-
 import type { TicketKeys } from './ticket-keys.js';
 
+/** Each takes this much, which V8 does not count. */
+const CONTEXT_OCTETS = 37_000;
+/** Octets of dropped contexts that await a collection: one takes tens of milliseconds, and as many handshakes take more than a second. */
+const MOST_WAITING = 64 << 20;
 /**
- * The most contexts to keep; each takes 37 KB. Whoever asks for thousands of hosts of one account in turn drives out none of another,
+ * The most contexts to keep. Whoever asks for thousands of hosts of one account in turn drives out none of another,
  * whose handshakes would take longer by the making of a context.
  */
 const MOST_CONTEXTS = 2000;
@@ -57,7 +61,9 @@ const HANDSHAKE_MS = 10_000;
 
 export function createTlsContexts(options: ContextOptions): TlsContexts {
   const { store, vault, tickets, clock, log } = options;
-  const servers = new FairCache<number, string, Server>(options.most ?? MOST_CONTEXTS);
+  const memory = createUncountedMemory(MOST_WAITING);
+  const drop = (): void => memory.release(CONTEXT_OCTETS);
+  const servers = new FairCache<number, string, Server>(options.most ?? MOST_CONTEXTS, drop);
   let hosts = new WeakMap<Route, KnownHost | 'none'>();
 
   function knownOf(route: Route): KnownHost | 'none' {
