@@ -3,11 +3,13 @@
  * `match`.
  */
 
-import { theValue, valueOrZero } from '../columns.js';
+import { hasRow, theValue, valueOrZero } from '../columns.js';
 import { type Condition, defineTextFunctions, joinConditions, matchAnyOf, matchIds, matchText } from '../condition.js';
 import type { SqlValue, Store } from '../driver.js';
-import { hasMoreZones } from './unusual.js';
 import { findZone, type ZoneRow, type ZoneStatus, type ZoneType } from './zones.js';
+
+/** Whether there are more zones than so many. */
+const hasMoreZones = hasRow<[than: number]>('SELECT 1 FROM zones LIMIT 1 OFFSET ?');
 
 export type NameOperator =
   | 'equal'

@@ -1,14 +1,10 @@
 /** Finds served zones that are set up in ways that are often not meant. */
-import { allTuples, hasRow, theValue, valueIfAny } from '../columns.js';
+import { allTuples, theValue, valueIfAny } from '../columns.js';
 
 /** Names of all served zones, in lower-case ASCII, by store number. */
 export const servedZoneNames = allTuples<[], readonly [seq: number, name: string]>(
   'SELECT seq, name FROM zones WHERE served = 1 ORDER BY seq',
 );
-
-/** Whether there are more zones than so many. */
-// 2 is NS.
-export const hasMoreZones = hasRow<[than: number]>('SELECT 1 FROM zones LIMIT 1 OFFSET ?');
 
 /** Number of served zones whose name servers are those of the service. */
 export const countZonesOfService = theValue<[], number>(`SELECT count(*) FROM zones
