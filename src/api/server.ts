@@ -216,10 +216,11 @@ function readBodiesAsOctets(app: FastifyInstance, clock: Clock): void {
   const takeRoom = createBodyRoom();
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
-    const declared = Number(request.headers['content-length']);
+    const { 'content-length': length, 'transfer-encoding': coding } = request.headers;
+    const declared = Number(length);
     const limit = request.routeOptions.bodyLimit ?? JSON_LIMIT_BYTES;
-    // A larger one is not kept.
-    if (!(declared > limit)) takeRoom(request.caller, declared || limit, request.response!);
+    // Without either field there is no body (RFC 9112 §6.3), whatever its type; a larger one is not kept.
+    if (!(declared > limit)) takeRoom(request.caller, coding ? limit : declared || 0, request.response!);
     return readOctets(payload, { declared, limit, clock });
   });
 }

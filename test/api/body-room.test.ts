@@ -63,4 +63,9 @@ t.test('bodies that never end are not collected without bound', async (t) => {
   const whole = `content-length: ${64 * MIB}`;
   const refused = await Promise.race([announce(whole), announce('transfer-encoding: chunked'), announce(whole)]);
   t.equal(refused, '429');
+  const empty = { authorization, 'content-type': 'application/json' };
+  for (const headers of [empty, { ...empty, 'content-length': '0' }]) {
+    const { statusCode } = await app.inject({ method: 'DELETE', url: `/client/v4/zones/${'0'.repeat(32)}`, headers });
+    t.equal(statusCode, 404, 'what has no body needs no room');
+  }
 });
