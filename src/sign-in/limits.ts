@@ -59,7 +59,8 @@ export function createSignInLimits(clock: Clock): SignInLimits {
   return {
     begin(whose, network) {
       const nowMs = steadyMs(clock);
-      const subject = succeeded.get(whose)?.has(network) ? `${whose} from ${network}` : whose;
+      // Strangers choose what stands at the end of a subject, not how it begins.
+      const subject = succeeded.get(whose)?.has(network) ? `from ${network} ${whose}` : whose;
       const known = subjects.get(subject);
       const own = known && nowMs - known.atMs < WINDOW_MS + waitOf(known) ? known : { failures: 0, atMs: nowMs };
       requireWaited(own.atMs + waitOf(own), nowMs);

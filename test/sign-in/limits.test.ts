@@ -50,6 +50,17 @@ t.test('strangers elsewhere cannot make a person wait where the person has signe
   t.equal(tryOnce(limits, 'ada', '203.0.113.0'), 1, 'the person waits elsewhere');
   for (let n = 0; n < 10; n++) t.equal(tryOnce(limits, 'ada', '192.0.2.0'), undefined);
   t.equal(tryOnce(limits, 'ada', '192.0.2.0'), 1, 'guesses from there are counted, too');
+  limits.begin('password mary', '192.0.2.0').succeeded();
+  for (let n = 0; n < 10; n++) {
+    for (const guess of ['mary from 192.0.2.0', 'from 192.0.2.0 password mary']) {
+      tryOnce(limits, `password ${guess}`, `198.51.${n}.0`);
+    }
+  }
+  t.equal(
+    tryOnce(limits, 'password mary', '192.0.2.0'),
+    undefined,
+    'no address that a stranger sends is counted as hers',
+  );
   for (let n = 0; n < 9; n++) limits.begin('grace', `192.0.${n}.0`).succeeded();
   for (let n = 0; n < 10; n++) tryOnce(limits, 'grace', `198.51.${n}.0`);
   t.equal(tryOnce(limits, 'grace', '192.0.0.0'), 1, 'the ninth network has replaced the first');
