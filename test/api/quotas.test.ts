@@ -116,3 +116,11 @@ t.test('administrators raise them, nobody else; an account that is alone has non
   });
   t.match(await allow({ zones: -1 }), { status: 400 });
 });
+
+t.test('the quota of members has a bound, also where a larger one was stored', async (t) => {
+  const { id, allow, store, call } = await twoAccounts(t);
+  t.match(await allow({ members: 1001 }), { status: 400 });
+  t.match(await allow({ members: 1000 }), { status: 200 });
+  await store.write(() => store.prepare("UPDATE account_quotas SET most = 5000 WHERE kind = 'members'").run());
+  t.match((await call('GET', `/accounts/${id}/quotas`)).json.result, { members: { most: 1000 } });
+});
