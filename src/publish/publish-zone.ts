@@ -18,6 +18,8 @@ import { type LoadedZone, type Staging, stageOwners, touchedOwners } from './sta
 const FEW_OWNERS = 8;
 /** Compiling more takes several steps, whatever the clock says. */
 const MANY_OWNERS = 200;
+/** The room of so many records is enough for an owner and what it changes in a denial index. */
+const RECORDS_PER_OWNER = 3;
 /** Changes of a zone that are applied between two looks at the clock. */
 const CHANGES_AT_ONCE = 16;
 /** How often very many owners that have changed meanwhile are compiled first, too: compiled owners take memory and are not visible. */
@@ -47,9 +49,9 @@ export interface LoadingZone {
   readonly use: ImageWriter['use'];
   /** The zone with which its nodes are compiled. */
   zone: ServingZone;
-  /** Records of a zone that is read as a whole. */
+  /** It needs room for so many records. */
   readonly records: number;
-  /** Whether there is room for them, or will be in the next generation of the image. */
+  /** Whether there was room for them, or a new generation of the image was begun for them. */
   hasReserved: boolean;
   /** How often owners were added. */
   additions: number;
@@ -89,8 +91,9 @@ export function publishChanges(
     const after = before && zone && { number: before.number, zone };
     if (after && owners && owners.length > FEW_OWNERS) {
       const load = beginOwners(zones, after, owners);
-      const none = { records: 0, hasReserved: true, additions: 0, later: [] };
-      loading.set(seq, { ...none, load, use: 'small', zone: after.zone, cause: pending });
+      const records = owners.length * RECORDS_PER_OWNER;
+      const none = { hasReserved: false, additions: 0, later: [] };
+      loading.set(seq, { ...none, load, use: 'small', records, zone: after.zone, cause: pending });
       writer.use = 'small';
       const isMany = owners.length > MANY_OWNERS;
       if (!isMany && !load.advance(Number.POSITIVE_INFINITY, isOver)) publishOwners(zones, load, after, []);
@@ -138,12 +141,11 @@ export function continueLoads(zones: PublishedZones, most: number, isOver: IsOve
 }
 
 /**
- * Whether a zone that is read as a whole waits for the next generation of the image: for its own room, and a large one also while others
+ * Whether a zone waits for the next generation of the image: for its own room, and a large one that is read as a whole also while others
  * need a new generation, which would have to copy what is loaded meanwhile.
  */
 function waitsForRoom({ writer, starts }: PublishedZones, current: LoadingZone): boolean {
   const { zone, records } = current;
-  if (isOfOwners(current)) return false;
   if (!current.hasReserved && !writer.isRenewing()) {
     // Once: near the end of the image there would never be enough.
     current.hasReserved = true;
@@ -151,7 +153,8 @@ function waitsForRoom({ writer, starts }: PublishedZones, current: LoadingZone):
   }
   // Nobody waits for a process that starts.
   if (starts) writer.compact();
-  return writer.isRenewing() && (records > FEW_RECORDS || !writer.hasRoomToLoad(records, zone.denial));
+  const isLarge = !isOfOwners(current) && records > FEW_RECORDS;
+  return writer.isRenewing() && (isLarge || !writer.hasRoomToLoad(records, zone.denial));
 }
 
 /** The oldest first, but an edit of many owners does not wait until all zones that others have replaced are read. */

@@ -1,13 +1,13 @@
 /** While a new generation of the image is made, edits and small zones are published, and large zones wait for it. */
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { silentLogger } from '../../src/base/log.js';
 import { applyBatch, createRecord } from '../../src/control/records/records.js';
 import { createZone } from '../../src/control/zones/zones.js';
 import { parseName } from '../../src/dns/name.js';
 import { hashName, viewOf, ZoneWord } from '../../src/image/layout.js';
 import { ImageWriter } from '../../src/image/writer.js';
-import { createFollower } from '../../src/publish/follow.js';
-import { createZoneSource } from '../../src/publish/source.js';
+import { createFollower, type Follower } from '../../src/publish/follow.js';
+import { createZoneSource, type ZoneSource } from '../../src/publish/source.js';
 import { startZone } from '../control/fixture.js';
 import { HastyClock } from '../support/hasty-clock.js';
 
@@ -15,26 +15,44 @@ import { HastyClock } from '../support/hasty-clock.js';
 const ROOM = 512;
 const LOOKS_OF_A_SLICE = 8;
 
-t.test('edits and small zones are published while a new generation is made, large zones after that', async (t) => {
-  const { ctx, zoneId } = await startZone(t);
-  const source = createZoneSource(ctx.store, ctx.settings);
-  let largeZone = 0;
+interface Published {
+  readonly source: ZoneSource;
+  readonly writer: ImageWriter;
+  readonly follower: Follower;
+  has(apex: string, name: string): boolean;
+}
+
+/** An image whose renewal takes several steps. `records`: of a zone, for which there should be room. */
+function publish(t: Test, source: ZoneSource, records: ZoneSource['recordCount'] = source.recordCount): Published {
   const writer = new ImageWriter({ seed: 7, slots: 2 * ROOM });
   const follower = createFollower({
-    source: { ...source, recordCount: (zone) => (zone.seq === largeZone ? 5000 : source.recordCount(zone)) },
+    source: { ...source, recordCount: records },
     writer,
     clock: new HastyClock(LOOKS_OF_A_SLICE),
     log: silentLogger(),
   });
   t.teardown(() => follower.close());
-  const has = (apex: string, name: string): boolean => {
-    const { reader } = writer;
-    const wire = parseName(apex);
-    const zone = reader.findZone(hashName(reader.seed, wire), viewOf(wire), 0, wire.length);
-    return zone !== 0 && writer.findNode(reader.words[zone + ZoneWord.number]!, parseName(name)) !== 0;
+  return {
+    ...{ source, writer, follower },
+    has(apex, name) {
+      const { reader } = writer;
+      const wire = parseName(apex);
+      const zone = reader.findZone(hashName(reader.seed, wire), viewOf(wire), 0, wire.length);
+      return zone !== 0 && writer.findNode(reader.words[zone + ZoneWord.number]!, parseName(name)) !== 0;
+    },
   };
-  const posts = Array.from({ length: ROOM - 24 }, (_, i) => ({ type: 'A', name: `n${i}`, content: '192.0.2.1' }));
-  await applyBatch(ctx, zoneId, { posts });
+}
+
+const addresses = (count: number, prefix: string): { type: 'A'; name: string; content: string }[] =>
+  Array.from({ length: count }, (_, i) => ({ type: 'A', name: `${prefix}${i}`, content: '192.0.2.1' }));
+
+t.test('edits and small zones are published while a new generation is made, large zones after that', async (t) => {
+  const { ctx, zoneId } = await startZone(t);
+  const source = createZoneSource(ctx.store, ctx.settings);
+  let largeZone = 0;
+  const recordCount: ZoneSource['recordCount'] = (zone) => (zone.seq === largeZone ? 5000 : source.recordCount(zone));
+  const { writer, follower, has } = publish(t, source, recordCount);
+  await applyBatch(ctx, zoneId, { posts: addresses(ROOM - 24, 'n') });
   follower.loadAll();
   t.notOk(writer.isRenewing());
   for (let i = 0; !writer.isRenewing() && i < 24; i++) {
@@ -65,5 +83,31 @@ t.test('edits and small zones are published while a new generation is made, larg
   t.ok(has('example.com.', 'n0.example.com.'));
   while (follower.hasWork()) follower.catchUp();
   t.ok(has('large.test.', 'large.test.'));
+  t.strictSame(follower.heldZones(), []);
+});
+
+t.test('a large change without room waits for the new generation, while others are published', async (t) => {
+  const { ctx, zoneId } = await startZone(t);
+  const { source, writer, follower, has } = publish(t, createZoneSource(ctx.store, ctx.settings));
+  await applyBatch(ctx, zoneId, { posts: addresses(ROOM / 2, 'n') });
+  follower.loadAll();
+  const { generation } = writer.usage();
+  t.notOk(writer.isRenewing());
+
+  await applyBatch(ctx, zoneId, { posts: addresses(ROOM, 'late') });
+  follower.catchUp();
+  t.ok(writer.isRenewing(), 'the room is made in steps');
+  await createZone(ctx, { name: 'small.test' });
+  follower.catchUp();
+  t.ok(has('small.test.', 'small.test.'));
+  t.equal(writer.usage().generation, generation);
+  while (writer.isRenewing()) {
+    t.notOk(has('example.com.', 'late0.example.com.'));
+    follower.catchUp();
+  }
+  while (follower.hasWork()) follower.catchUp();
+  t.ok(has('example.com.', `late${ROOM - 1}.example.com.`));
+  t.equal(writer.usage().generation, generation + 1, 'one had room for everything');
+  t.equal(follower.appliedChange(), source.lastChange());
   t.strictSame(follower.heldZones(), []);
 });
