@@ -12,7 +12,7 @@ import type { IsOver } from '../base/slices.js';
 import { copyIndex, type IndexCopy } from './denial-index.js';
 import { hashName, NodeWord, REMOVED_SLOT, SLOT_WORDS, viewOf, zoneOfNode } from './layout.js';
 import type { CommitPlan } from './plan.js';
-import { type ImageTables, ZONE_RECORD_WORDS } from './tables.js';
+import { type ImageTables, saltWords, zoneRecordWords } from './tables.js';
 import { countWords, type StagedNode, saltOf, type ZoneState } from './zone-state.js';
 
 /** Slots that are looked at in one step. */
@@ -145,17 +145,19 @@ export class Renewal {
     }
     if (state.record !== 0) {
       const before = this.zones.get(zone);
-      state.record = before?.record || this.appendRecord(zone, apex);
-      state.salt = before?.salt || target.appendSalt(saltOf(state));
+      const salt = saltOf(state);
+      state.record = before?.record || this.appendRecord(zone, apex, salt);
+      state.salt = before?.salt || target.appendSalt(salt);
       for (const [word, value] of countWords(state)) target.view.words[state.record + word] = value;
     }
     this.zones.set(zone, state);
   }
 
-  private appendRecord(zone: number, apex: Uint8Array): number {
+  /** There is room for the salt, too. */
+  private appendRecord(zone: number, apex: Uint8Array, salt: Uint8Array): number {
     const { target } = this;
-    // With its salt.
-    if (!target.hasHeapRoom(ZONE_RECORD_WORDS) || !target.hasZoneRoom(1)) throw new CopyFull();
+    const words = zoneRecordWords(apex) + saltWords(salt);
+    if (!target.hasHeapRoom(words) || !target.hasZoneRoom(1)) throw new CopyFull();
     const record = target.appendZone(zone, apex);
     target.view.zoneSlots[target.findZoneSlot(apex)] = record;
     target.takenZoneSlots++;

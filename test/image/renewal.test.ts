@@ -8,6 +8,7 @@ import { ownerKeyOf, parseName } from '../../src/dns/name.js';
 import type { RRset } from '../../src/dns/rr.js';
 import type { Denial } from '../../src/dnssec/denial.js';
 import { findFloor, findLast } from '../../src/image/floor.js';
+import { ImageFull } from '../../src/image/heap-room.js';
 import {
   bodyAt,
   hashName,
@@ -329,6 +330,28 @@ t.test('no step copies more than some nodes', async (t) => {
   t.equal(writer.usage().generation, 2);
   t.ok(steps.reduce((sum, count) => sum + count, 0) > 2000);
   t.ok(Math.max(...steps) <= 40, `${Math.max(...steps)} at most`);
+});
+
+t.test('an image is filled to its last words', async (t) => {
+  const apex = APEXES[0]!;
+  for (let mostWords = 1000; mostWords < 1024; mostWords++) {
+    const writer = new ImageWriter({ seed: 5, mostWords });
+    writer.use = 'small';
+    const zone = writer.beginZone(apex);
+    writer.loadNode(zone, { owner: apex, apex, rrsets: rrsetsOf(apex, apex, undefined, 1) });
+    writer.publishZone(zone);
+    writer.commit();
+    const fill = (): void => {
+      for (const name of NAMES[0]!) {
+        put(writer, 0, zone, name, 1, 'put');
+        put(writer, 0, zone, apex, 1, 'put');
+        writer.commit();
+      }
+    };
+    t.throws(fill, ImageFull, `${mostWords} words`);
+    writer.discard();
+    t.ok(writer.usage().nodes > 20);
+  }
 });
 
 t.test('a renewal that fails at any step leaves the image as it is, and the next one succeeds', async (t) => {
