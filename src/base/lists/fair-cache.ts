@@ -128,24 +128,29 @@ export class FairCache<Owner, Key, Value> {
   private noteGrowth(own: Owned<Owner, Key, Value>): void {
     const { lead } = this;
     if (own === lead) return;
-    if (lead && own.size <= lead.size) this.others = Math.max(this.others, own.size);
+    const most = lead?.size ?? this.others;
+    if (own.size <= most) this.others = Math.max(this.others, own.size);
     else {
-      this.others = Math.max(this.others, lead?.size ?? 0);
+      this.others = Math.max(this.others, most);
       this.lead = own;
     }
   }
 
+  /** Of several that have most, not the one that has come last: where all have as much, nobody would get a place any more. */
   private richest(): Owned<Owner, Key, Value> {
     if (this.lead && this.lead.size >= this.others) return this.lead;
     let lead: Owned<Owner, Key, Value> | undefined;
-    this.others = 0;
+    let others = 0;
     for (const own of this.owners.values()) {
-      if (lead && own.size <= lead.size) this.others = Math.max(this.others, own.size);
+      // None of the rest has more.
+      if (own.size >= this.others) return (this.lead = own);
+      if (lead && own.size <= lead.size) others = Math.max(others, own.size);
       else {
-        this.others = lead?.size ?? 0;
+        others = lead?.size ?? 0;
         lead = own;
       }
     }
+    this.others = others;
     this.lead = lead;
     return lead!;
   }

@@ -98,3 +98,16 @@ t.test('who is alone may have all, and keeps its share from then on', async (t) 
   fill('c', 1000);
   t.equal(has('c'), 100, 'nothing is remembered of those before');
 });
+
+t.test('where all have as much, whoever comes gets a place', async (t) => {
+  const cache = new FairCache<number, number, number>(10);
+  for (let owner = 0; owner < 10; owner++) cache.set(owner, owner, owner);
+  for (let owner = 10; owner < 25; owner++) {
+    cache.set(owner, owner, owner);
+    t.equal(cache.peek(owner), owner);
+  }
+  t.same([...cache.keys()], [15, 16, 17, 18, 19, 20, 21, 22, 23, 24], 'who came first loses first');
+  cache.set(20, 100, 0);
+  t.equal(cache.peek(20), undefined, 'who would have more loses its own');
+  t.equal(cache.peek(15), 15);
+});
