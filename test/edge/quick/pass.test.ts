@@ -67,6 +67,10 @@ async function start(t: Test): Promise<{ world: EdgeWorld; asked: string[]; open
       socket.write(ok('Cache-Control: public, max-age=600\r\n'));
       return;
     }
+    if (path === '/asked') {
+      socket.write(`${head(`Content-Length: ${request.length}\r\n`)}${request}`);
+      return;
+    }
     if (path === '/marked') {
       const body = marked(/\?(\S+)/.exec(request)![1]!);
       socket.write(Buffer.concat([Buffer.from(head(`Content-Length: ${body.length}\r\n`)), body]));
@@ -185,6 +189,16 @@ t.test('one connection carries responses of all kinds, in order', async (t) => {
   );
   t.equal(text.match(/HTTP\/1\.1 200 OK/g)?.length, paths.length);
   t.match(text.replace(/\s/g, ' '), /ok.*2 {2}ok.*ok.*ttt.*ok.*abcdef.*ok$/);
+});
+
+t.test('what connections of one client have in common is not how each of them came', async (t) => {
+  const { world } = await started;
+  const same = get('/asked', 'Connection: close\r\n');
+  // Whichever comes first, and while the fields are new, known, and known to repeat.
+  for (let i = 0; i < 3; i++) {
+    t.match(await world.raw(same), /\nx-forwarded-proto: http\r\n/);
+    t.match(await exchange(await world.tls(HOST), same), /\nx-forwarded-proto: https\r\n/);
+  }
 });
 
 t.test('a response that caches may store is stored', async (t) => {
