@@ -5,33 +5,46 @@
 
 import { type CompiledNode, compileNode } from './compile.js';
 import { HASHED_ZONE } from './layout.js';
+import { stagingKey } from './staging.js';
 import type { ImageWriter } from './writer.js';
 
 /** Where nodes of a served zone are put, and from where they are removed. */
 export type NodeSink = Pick<ImageWriter, 'putNode' | 'removeNode' | 'putHashed' | 'removeHashed'>;
 
 export interface PreparedNodes extends NodeSink {
-  /** Stages everything, in the order in which it came. */
+  /** Stages everything. */
   stage(): void;
 }
 
+interface PreparedNode {
+  /** The number in the node. */
+  readonly zone: number;
+  readonly name: Uint8Array;
+  /** Undefined for one that is removed. */
+  readonly compiled: CompiledNode | undefined;
+}
+
 export function prepareNodes(writer: ImageWriter): PreparedNodes {
-  const steps: (() => void)[] = [];
-  const keep = (zone: number, name: Uint8Array, { words, ...node }: CompiledNode): void => {
+  // By the keys by which they are staged: making those takes as long as the rest of staging.
+  const nodes = new Map<string, PreparedNode>();
+  const keep = (zone: number, name: Uint8Array, compiled?: CompiledNode): void => {
     // The next compilation uses the same buffer.
-    const compiled = { ...node, words: words.slice() };
-    steps.push(() => writer.putCompiled(zone, name, compiled));
+    const own = compiled && { ...compiled, words: compiled.words.slice() };
+    nodes.set(stagingKey(zone, name), { zone, name, compiled: own });
   };
   return {
     putNode: (zone, source) => keep(zone, source.owner, compileNode(source, zone, writer.reader.seed)),
-    removeNode: (zone, name) => void steps.push(() => writer.removeNode(zone, name)),
+    removeNode: (zone, name) => keep(zone, name),
     putHashed(zone, { hash, rrset }) {
       const name = writer.hashedName(zone, hash);
       keep(zone + HASHED_ZONE, name, writer.compileHashed(zone, name, rrset));
     },
-    removeHashed: (zone, hash) => void steps.push(() => writer.removeHashed(zone, hash)),
+    removeHashed: (zone, hash) => keep(zone + HASHED_ZONE, writer.hashedName(zone, hash)),
     stage() {
-      for (const step of steps) step();
+      for (const [key, { zone, name, compiled }] of nodes) {
+        if (compiled) writer.putCompiled(zone, name, compiled, key);
+        else writer.removeNode(zone, name, key);
+      }
     },
   };
 }

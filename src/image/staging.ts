@@ -3,17 +3,22 @@ import { NodeWord, viewOf, zoneOfNode } from './layout.js';
 import type { ImageReader } from './reader.js';
 import type { StagedNode, StagedZone } from './zone-state.js';
 
+/** By which a name of a zone is staged. */
+export function stagingKey(zone: number, name: Uint8Array): string {
+  return `${zone} ${Buffer.from(name).toString('latin1')}`;
+}
+
 export class Staging {
-  /** By zone number and name. */
+  /** By {@link stagingKey}. */
   nodes = new Map<string, StagedNode>();
   zones: StagedZone[] = [];
   /** Heap words of the staged nodes. */
   words = 0;
 
   /** The latest entry for a name replaces earlier ones. `words`: the heap. */
-  put(words: Int32Array, node: StagedNode): void {
+  put(words: Int32Array, key: string, node: StagedNode): void {
     if (node.node !== 0) this.words += words[node.node + NodeWord.length]!;
-    this.nodes.set(`${node.zone} ${Buffer.from(node.name).toString('latin1')}`, node);
+    this.nodes.set(key, node);
   }
 
   /** Number of words by which a zone will grow. */

@@ -33,7 +33,7 @@ import {
 } from './layout.js';
 import { type CommitPlan, indexRoom, planCommit, switchWords } from './plan.js';
 import type { ImageReader } from './reader.js';
-import { Staging } from './staging.js';
+import { Staging, stagingKey } from './staging.js';
 import { type ImageTables, ZONE_RECORD_WORDS } from './tables.js';
 import { countNode, isMember, memberKey, type ZoneState } from './zone-state.js';
 
@@ -195,10 +195,10 @@ export class ImageWriter implements GenerationListener {
     this.putCompiled(zone, source.owner, compileNode(source, zone, this.reader.seed));
   }
 
-  /** The same for one that is compiled already. `zone`: the number in the node. */
-  putCompiled(zone: number, name: Uint8Array, compiled: CompiledNode): void {
+  /** The same for one that is compiled already. `zone`: the number in the node. `key`: of `zone` and `name`, if it is made already. */
+  putCompiled(zone: number, name: Uint8Array, compiled: CompiledNode, key: string = stagingKey(zone, name)): void {
     const { hash, node } = this.append(zone, () => compiled);
-    this.staging.put(this.reader.words, { zone, hash, name, node });
+    this.staging.put(this.reader.words, key, { zone, hash, name, node });
   }
 
   /** Words by which a zone will have grown with what is staged for it. */
@@ -228,8 +228,8 @@ export class ImageWriter implements GenerationListener {
   }
 
   /** Stages the removal of a name; does nothing when the name does not exist. */
-  removeNode(zone: number, name: Uint8Array): void {
-    this.staging.put(this.reader.words, { zone, hash: hashName(this.reader.seed, name), name, node: 0 });
+  removeNode(zone: number, name: Uint8Array, key: string = stagingKey(zone, name)): void {
+    this.staging.put(this.reader.words, key, { zone, hash: hashName(this.reader.seed, name), name, node: 0 });
   }
 
   /** Word offset of a name's node after the last commit, or 0. */

@@ -15,11 +15,12 @@ export interface ImageRoom {
   /** What a zone is loaded for that has so many records. */
   useOf(isServed: boolean, records: number): ImageWriter['use'];
   /**
-   * Takes so many words from the reserve for a change of so many owners.
+   * Takes words from the reserve for a change of so many owners. `growth`: by how many words the zone grows; only asked when the rest of
+   * the image is used, because it takes a look at each owner.
    *
    * @throws ImageFull
    */
-  take(account: number | undefined, words: number, owners: number): void;
+  take(account: number | undefined, growth: () => number, owners: number): void;
 }
 
 export function createImageRoom(writer: ImageWriter): ImageRoom {
@@ -27,11 +28,12 @@ export function createImageRoom(writer: ImageWriter): ImageRoom {
   const grown = new Map<number, number>();
   return {
     useOf: (isServed, records) => (isServed && records <= MOST_RECORDS ? 'small' : 'growth'),
-    take(account = 0, words, owners) {
+    take(account = 0, growth, owners) {
       if (!writer.isNearlyFull()) {
         grown.clear();
         return;
       }
+      const words = growth();
       if (words <= 0) return;
       const after = (grown.get(account) ?? 0) + words;
       if (owners > MOST_OWNERS || after > mostGrowth) throw new ImageFull();

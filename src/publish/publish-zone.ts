@@ -174,7 +174,7 @@ function stageEdits(zones: PublishedZones, after: LoadedZone, owners: readonly U
 }
 
 function takeRoom({ source, writer, room }: PublishedZones, { number, zone }: LoadedZone, owners: number): void {
-  room.take(source.accountOf(zone.seq), writer.stagedGrowth(number), owners);
+  room.take(source.accountOf(zone.seq), () => writer.stagedGrowth(number), owners);
 }
 
 function begin(zones: PublishedZones, zone: ServingZone, cause: readonly Change[]): void {
@@ -223,7 +223,8 @@ function finish(zones: PublishedZones, seq: number, isOver: IsOver): void {
   }
   if (current.later.length > 0) return;
   if (current.use === 'small') {
-    const growth = writer.wordsOf(after.number) + writer.stagedGrowth(after.number) - writer.wordsOf(before!.number);
+    const growth = (): number =>
+      writer.wordsOf(after.number) + writer.stagedGrowth(after.number) - writer.wordsOf(before!.number);
     zones.room.take(source.accountOf(seq), growth, changed);
   }
   writer.publishZone(after.number, before?.number);
