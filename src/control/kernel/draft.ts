@@ -50,7 +50,7 @@ export interface Draft extends RecordEdits {
   zone(seq: number): ZoneRow | undefined;
   /**
    * Makes edits of a zone that were prepared (staged-edits.ts), step by step. `replacement`: what they change, if it was found out
-   * before the write.
+   * before the write; its signatures are not stored in a dry run, where nobody would read them.
    */
   applyReady(seq: number, ready: ReadyEdits, replacement?: Replacement): Generator<undefined, void>;
   /** Notes a change of a whole zone; the use case itself writes the rows. */
@@ -123,7 +123,7 @@ export function openDraft(ctx: Context, shared?: SharedEnds): OpenDraft {
       const touched = touchForEdit(seq);
       if (replacement) noteReplacement(store, touched, replacement);
       yield* takeReady(ctx, touched, ready);
-      if (replacement?.planned) yield* replacement.planned.storeIn(store);
+      if (replacement?.planned && !ctx.dryRun) yield* replacement.planned.storeIn(store);
       for (const event of ready.events) planned.push(event);
       for (const change of ready.changes) noteEdit(touched, change);
     },

@@ -7,11 +7,15 @@
 import { toHex } from '../../base/bytes.js';
 import { finished, inSlices, nextSlice } from '../../base/slices.js';
 import { ownerText } from '../../serving/difference.js';
+import { findDnssecZone } from '../../store/dnssec/zones.js';
+import { StoreBusy } from '../../store/failures.js';
 import { findRecord, findSameRecord, type NewRecordRow, type RecordRow } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { type Committed, commitAndRead, type Draft } from './commit.js';
+import type { NamesOfEdits } from '../rules/names-of-edits.js';
+import { type Committed, commitAndRead, type Draft, FEW_EDITS, TooLargeAtOnce } from './commit.js';
 import type { Context } from './context.js';
 import { requireEditable } from './editable.js';
+import { temporaryFailure } from './errors.js';
 import type { EventEntry } from './event.js';
 import { createOwnerTallies } from './owner-tally.js';
 import { commitPrepared, OUTDATED, type Prepared } from './prepared.js';
@@ -19,9 +23,6 @@ import type { RecordChange, RecordEdits } from './record-edits.js';
 import { mayReplace, planSignedEdits, planUnsignedEdits, type SignedPlan, signPlannedEdits } from './replacement.js';
 import { giveUpEdits, prepareEdits, type ReadyEdits, tellStaged } from './staged-edits.js';
 import type { Replacement } from './touched-zone.js';
-
-/** Edits of up to this many records are made in the write itself: each takes up to 0.3 ms there, and others wait. */
-export const FEW_EDITS = 60;
 
 /** Edits by the rules of a draft that nobody sees yet. */
 interface Plan extends RecordEdits {
@@ -31,7 +32,8 @@ interface Plan extends RecordEdits {
 
 type Key = Pick<RecordRow, 'owner_key' | 'type' | 'rdata_key'>;
 
-function openPlan(ctx: Context, zone: ZoneRow): Plan {
+/** `names`: counts the names of a zone that is denied by hashes. */
+function openPlan(ctx: Context, zone: ZoneRow, names: NamesOfEdits | undefined): Plan {
   const { store } = ctx;
   const tallies = createOwnerTallies(store);
   const byId = new Map<string, { before: RecordRow | undefined; after: NewRecordRow | undefined }>();
@@ -43,6 +45,9 @@ function openPlan(ctx: Context, zone: ZoneRow): Plan {
     for (const row of [before, after]) if (row) requireEditable(ctx, zone, row);
     // A tally that is read later would miss what is planned.
     for (const row of [before, after]) if (row) tallies.at(zone.seq, row.owner_key);
+    for (const row of [before, after]) if (row) names?.note(row.owner_key);
+    // A new version of a primary is as large as it is.
+    if (ctx.source !== 'transfer') names?.requireFew();
     const id = toHex((before ?? after)!.id);
     const known = byId.get(id);
     if (known) known.after = after;
@@ -116,6 +121,8 @@ interface PlannedEdits<Value> extends Prepared {
   readonly entries: readonly EventEntry[];
   /** Undefined when nothing changes. */
   readonly ready: ReadyEdits | undefined;
+  /** What takes time in the write: records, or the names that they make. */
+  readonly size: number;
 }
 
 /** Makes all edits of a zone in one commit. */
@@ -133,10 +140,17 @@ export async function commitPlanned<Value, Result>(
   edit: LargeEdit<Value, Result>,
 ): Promise<Committed<Result>> {
   const { size, zone, end, read } = edit;
-  const make = atOnce(ctx, edit);
-  if (size <= FEW_EDITS) return commitAndRead(ctx, make, read);
+  const names = await loadNames(ctx, zone());
+  if (size <= FEW_EDITS) {
+    try {
+      return await commitAndRead(ctx, atOnce(ctx, edit, names && { ...names, check: requireFewNames }), read);
+    } catch (error) {
+      if (!(error instanceof TooLargeAtOnce)) throw error;
+    }
+  }
+  const make = atOnce(ctx, edit, names && { ...names, check: requireFewEmpty });
   return commitPrepared(ctx, {
-    plan: (outdated) => planEdits(ctx, edit, outdated),
+    plan: (outdated) => planEdits(ctx, edit, outdated, names?.namesOfEdits()),
     make: (draft, plan: PlannedEdits<Value> | undefined) =>
       plan ? finished(makePlanned(ctx, draft, zone(), plan, end)) : make(draft),
     steps: (plan) => (isMany(plan) ? (draft, own) => makePlanned(own, draft, zone(), plan, end) : undefined),
@@ -144,12 +158,62 @@ export async function commitPlanned<Value, Result>(
   });
 }
 
-function atOnce<Value>(ctx: Context, { zone, work, end }: LargeEdit<Value, unknown>): (draft: Draft) => Value {
+type Names = typeof import('../rules/names-of-edits.js');
+
+/** Undefined for a zone in which a name without records costs nothing. */
+async function loadNames({ store }: Context, { seq }: ZoneRow): Promise<Names | undefined> {
+  const row = findDnssecZone(store, seq);
+  const isDeniedByHashes = row?.denial === 'nsec3' || row?.next_denial === 'nsec3';
+  return isDeniedByHashes ? import('../rules/names-of-edits.js') : undefined;
+}
+
+type Check = (names: NamesOfEdits) => void;
+
+/** With more names, it has to be planned. */
+function requireFewNames(names: NamesOfEdits): void {
+  if (names.count() > FEW_EDITS) throw new TooLargeAtOnce();
+}
+
+/** Its plans did not fit because others changed the zone all the time. */
+function requireFewEmpty(names: NamesOfEdits): void {
+  if (names.countEmpty() > FEW_EDITS) throw temporaryFailure(new StoreBusy())!;
+}
+
+/** `names`: looks at those of a zone that is denied by hashes. */
+function atOnce<Value>(
+  ctx: Context,
+  { zone, work, end }: LargeEdit<Value, unknown>,
+  names?: Pick<Names, 'namesOfEdits'> & { readonly check: Check },
+): (draft: Draft) => Value {
   return (draft) => {
     const now = zone();
-    const value = finished(work(draft, now));
+    const value = finished(work(names ? withNames(draft, names.namesOfEdits(), names.check) : draft, now));
     end?.(draft, now, value, ctx);
     return value;
+  };
+}
+
+/** The edits of a write; `check` is called with the names so far before each edit. */
+function withNames(edits: RecordEdits, names: NamesOfEdits, check: Check): RecordEdits {
+  const note = ({ owner_key: ownerKey }: { readonly owner_key: Uint8Array }): void => names.note(ownerKey);
+  return {
+    ...edits,
+    insertRecord(row) {
+      note(row);
+      check(names);
+      edits.insertRecord(row);
+    },
+    updateRecord(before, after) {
+      note(before);
+      note(after);
+      check(names);
+      edits.updateRecord(before, after);
+    },
+    removeRecord(row) {
+      note(row);
+      check(names);
+      edits.removeRecord(row);
+    },
   };
 }
 
@@ -157,15 +221,17 @@ async function planEdits<Value, Result>(
   ctx: Context,
   { zone: findZone, work }: LargeEdit<Value, Result>,
   outdated: Prepared | undefined,
+  names: NamesOfEdits | undefined,
 ): Promise<PlannedEdits<Value>> {
   const zone = findZone();
-  const plan = openPlan(ctx, zone);
+  const plan = openPlan(ctx, zone, names);
   const value = await inSlices(ctx.clock, work(plan, zone));
   // Each step has a slice of its own: together, the ends of several would make a long turn.
   await nextSlice();
   const { entries } = plan;
   const changes = plan.changes();
-  if (changes.length === 0) return { zone, value, entries, ready: undefined };
+  const size = Math.max(changes.length, names?.count() ?? 0);
+  if (changes.length === 0) return { zone, value, entries, ready: undefined, size };
   const found =
     (await planUnsignedEdits(ctx, zone, changes)) ??
     (await planSignedEdits(ctx, zone, changes, outdated?.replacement?.signatures));
@@ -176,7 +242,7 @@ async function planEdits<Value, Result>(
   const { ready, signed } = await bothOf(ctx, preparing, signing?.made);
   const replacement = await withPacked(ctx, found ?? signed?.replacement, ready);
   return {
-    ...{ zone, value, entries: [], ready, replacement, signatures: signed?.signatures },
+    ...{ zone, value, entries: [], ready, size, replacement, signatures: signed?.signatures },
     giveUp: () => giveUpEdits(ctx, ready),
     ...(ready.staged && ready.staged.parts > 0 && { complete: () => tellStaged(ctx) }),
   };
@@ -212,8 +278,8 @@ const APEX = new Uint8Array(0);
 /** Making fewer edits takes some milliseconds, and the handle of a write in steps takes a few. */
 const MOST_AT_ONCE = 500;
 
-function isMany({ ready }: PlannedEdits<unknown>): boolean {
-  return ready !== undefined && ready.changes.length > MOST_AT_ONCE;
+function isMany({ ready, size }: PlannedEdits<unknown>): boolean {
+  return ready !== undefined && size > MOST_AT_ONCE;
 }
 
 /** `now`: the zone's row inside the write. */

@@ -24,10 +24,11 @@ import {
 } from '../../store/records/query.js';
 import { type NewRecordRow, type RecordRow, rdataKeyOf } from '../../store/records/records.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
-import { requireZone } from '../guard/access.js';
+import { requireWriter, requireZone } from '../guard/access.js';
 import type { Actor } from '../guard/actor.js';
-import { commitRecords } from '../kernel/commit.js';
+import { commitRecords, FEW_EDITS } from '../kernel/commit.js';
 import { type Context, type Page, type PageQuery, PageTooLong } from '../kernel/context.js';
+import type { RecordEdits } from '../kernel/record-edits.js';
 import { readAsOf } from '../zones/history.js';
 import type { RecordInput } from './input.js';
 import { type RecordItem, recordItem, recordItemWithTarget } from './item.js';
@@ -228,11 +229,7 @@ export async function getRecord(
 }
 
 export async function createRecord(ctx: Context, zoneId: string, input: RecordInput): Promise<RecordItem> {
-  const { value } = await commitRecords(ctx, (draft) => {
-    const zone = requireZone(ctx, zoneId);
-    return writtenItem(ctx, createRow(ctx, draft, zone, input), zone);
-  });
-  return value;
+  return commitRecord(ctx, zoneId, labelsOf(input.name), (edits, zone) => createRow(ctx, edits, zone, input));
 }
 
 /** PUT: absent members return to their defaults (v4: §5.3). */
@@ -262,21 +259,63 @@ async function changeRecord(
   input: RecordInput,
   mode: 'replace' | 'edit',
 ): Promise<RecordItem> {
-  const { value } = await commitRecords(ctx, (draft) => {
-    const zone = requireZone(ctx, zoneId);
-    const row = changeRow(ctx, draft, zone, requireRow(ctx, zone, recordId), input, mode);
-    return writtenItem(ctx, row, zone);
-  });
-  return value;
+  const labels = labelsOf(input.name) + labelsOfRecord(ctx, zoneId, recordId);
+  return commitRecord(ctx, zoneId, labels, (edits, zone) =>
+    changeRow(ctx, edits, zone, requireRow(ctx, zone, recordId, edits), input, mode),
+  );
 }
 
 /** Returns the deleted record. */
 export async function deleteRecord(ctx: Context, zoneId: string, recordId: string): Promise<RecordItem> {
-  const { value } = await commitRecords(ctx, (draft) => {
-    const zone = requireZone(ctx, zoneId);
-    const row = requireRow(ctx, zone, recordId);
-    deleteRow(draft, zone, row);
-    return recordItem(row, zone, ctx.settings.limits.origins);
+  const remove: SingleEdit = (edits, zone) => {
+    const row = requireRow(ctx, zone, recordId, edits);
+    deleteRow(edits, zone, row);
+    return row;
+  };
+  return commitRecord(ctx, zoneId, labelsOfRecord(ctx, zoneId, recordId), remove, (row, zone) =>
+    recordItem(row, zone, ctx.settings.limits.origins),
+  );
+}
+
+type SingleEdit = (edits: RecordEdits, zone: ZoneRow) => NewRecordRow;
+
+/**
+ * Edits one record. `labels`: of its names; one of very many may make a name of each label, with a record that denies others, and is
+ * planned before the write.
+ */
+async function commitRecord(
+  ctx: Context,
+  zoneId: string,
+  labels: number,
+  edit: SingleEdit,
+  itemOf = (row: NewRecordRow, zone: ZoneRow): RecordItem => writtenItem(ctx, row, zone),
+): Promise<RecordItem> {
+  if (labels <= FEW_EDITS) {
+    const { value } = await commitRecords(ctx, (draft) => {
+      const zone = requireZone(ctx, zoneId);
+      return itemOf(edit(draft, zone), zone);
+    });
+    return value;
+  }
+  const { commitEdits } = await import('../kernel/planned-edits.js');
+  const { value } = await commitEdits(ctx, {
+    size: labels,
+    zone: () => requireZone(ctx, zoneId),
+    // biome-ignore lint/correctness/useYield: one record is one step
+    *work(edits, zone) {
+      return { row: edit(edits, zone), zone };
+    },
+    read: ({ row, zone }) => itemOf(row, zone),
   });
   return value;
+}
+
+/** At most so many. */
+function labelsOf(name: string | null | undefined): number {
+  return name?.split('.').length ?? 0;
+}
+
+function labelsOfRecord(ctx: Context, zoneId: string, recordId: string): number {
+  requireWriter(ctx.actor);
+  return labelsOf(requireRow(ctx, requireZone(ctx, zoneId), recordId).name);
 }

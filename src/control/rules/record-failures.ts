@@ -61,6 +61,12 @@ export const recordFailure = defineErrors('records', {
     text: 'The records of {name} lead to the bucket {bucket}: remove the custom domain from the bucket first.',
   },
   quota: { status: 400, code: 81045, text: 'Record quota exceeded.' },
+  /** The code is ours. */
+  manyNames: {
+    status: 400,
+    code: 1004,
+    text: 'In a zone that is denied by NSEC3, one edit may make or end {most} names without records (those between a record and the zone). Nothing was changed; make several edits of it.',
+  },
   importFault: { status: 400, code: 1004, text: 'Line {line}: {reason}' },
 });
 

@@ -13,8 +13,9 @@ import { noteApplied, type SignedUpdate, wasApplied } from '../../store/secondar
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { permitted, requireZone, targetOfZone } from '../guard/access.js';
 import type { Draft } from '../kernel/commit.js';
+import { FEW_EDITS } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
-import { commitEdits, FEW_EDITS } from '../kernel/planned-edits.js';
+import { commitEdits } from '../kernel/planned-edits.js';
 import type { RecordEdits } from '../kernel/record-edits.js';
 import { applyDifference, type Counts } from './apply.js';
 import { requireKnownType, requireMayAdd, requireMayRemove, requireNotOfSigner, requireUsable } from './checks.js';

@@ -5,6 +5,7 @@ import { plannedChain, UNSIGNED } from '../../../src/control/dnssec/signing/plan
 import { rowsOfZone } from '../../../src/control/dnssec/signing/signed-rows.js';
 import { placeOfSet } from '../../../src/store/records/places.js';
 import { stageRecordSet } from '../../../src/store/records/record-sets.js';
+import { throwDice } from '../../support/dice.js';
 import { startControl } from '../fixture.js';
 
 /** SHA-1. */
@@ -40,3 +41,30 @@ for (const [what, stored, added, removed] of [
     for (const octet of added) t.strictSame(planned.hashedBefore(hash(octet + 1))!.octets, UNSIGNED);
   });
 }
+
+t.test('names come and go in any order', async (t) => {
+  const { ctx } = await startControl(t);
+  const { store } = ctx;
+  const dice = throwDice(3);
+  for (let round = 0; round < 20; round++) {
+    const place = await store.write(() => {
+      const at = placeOfSet(stageRecordSet(store, 1));
+      for (let octet = 0; octet < 40; octet++)
+        if (dice.below(3) > 0) rowsOfZone(store, at).ensureHashed(hash(octet), hash(octet));
+      return at;
+    });
+    const planned = plannedChain(store, place);
+    const rows = rowsOfZone(store, place);
+    const steps = [{ at: hash(50), comes: true }];
+    for (let step = 0; step < 60; step++) steps.push({ at: hash(dice.below(40)), comes: dice.below(4) === 0 });
+    for (const { at, comes } of steps) comes ? planned.add(at) : planned.remove(at);
+    const around = Array.from({ length: 60 }, (_, octet) => hash(octet));
+    const read = (chain: Pick<typeof planned, 'hashAfter' | 'hashedBefore'>): string[] =>
+      around.map((at) => `${toHex(at)}: ${toHex(chain.hashAfter(at))} ${toHex(chain.hashedBefore(at)!.hash)}`);
+    const plan = read(planned);
+    await store.write(() => {
+      for (const { at, comes } of steps) comes ? rows.ensureHashed(at, at) : rows.removeHashed(at);
+    });
+    t.strictSame(plan, read(rows));
+  }
+});

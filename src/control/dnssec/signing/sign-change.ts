@@ -13,6 +13,7 @@ import { readSignedOwner, type SignedOwner, type Standing } from '../../../servi
 import type { ServingZone } from '../../../serving/zone.js';
 import { signatureState } from '../../../serving/zone-state.js';
 import { signedOwnersBelow } from '../../../store/dnssec/signatures.js';
+import type { ChangedRR } from '../../../store/log/changes.js';
 import type { ZoneRow } from '../../../store/zones/zones.js';
 import type { OwnerAfter } from '../../kernel/touched-zone.js';
 import {
@@ -125,11 +126,18 @@ export function* signInSteps(
   const difference = yield* differenceOf(change, before.signing);
   // Only what is served differs: both chains may be kept while one takes the place of the other.
   if (denials && before.denial?.kind === 'nsec3') {
-    difference.removed.push(...denials.removed);
-    difference.added.push(...denials.added);
+    yield* append(difference.removed, denials.removed);
+    yield* append(difference.added, denials.added);
   }
   const changesOthers = change.relinked.length > 0 || (denials !== undefined && !isEmpty(denials));
   return { difference, apex, changesOthers, store: () => storeAll(change) };
+}
+
+function* append(rrs: ChangedRR[], more: readonly ChangedRR[]): Generator<undefined, void> {
+  for (const rr of more) {
+    rrs.push(rr);
+    yield;
+  }
 }
 
 function isEmpty({ removed, added }: Difference): boolean {
@@ -173,12 +181,14 @@ function* touchAll(change: Change, keys: readonly Uint8Array[]): Generator<undef
 }
 
 /** The barrier above an owner after the change. */
-function barrierOver({ stored, byText }: Change, ownerKey: Uint8Array): Uint8Array | undefined {
-  return barrierAbove(ownerKey, (ancestor) => {
-    const touched = byText.get(ownerText(ancestor));
-    if (touched) return touched.exists ? touched.barrier : undefined;
-    return storedBarrier(stored.at(ancestor));
-  });
+function barrierOver(change: Change, ownerKey: Uint8Array): Uint8Array | undefined {
+  return barrierAbove(ownerKey, (ancestor) => barrierAt(change, ancestor));
+}
+
+function barrierAt({ stored, byText }: Change, ownerKey: Uint8Array): Barrier | undefined {
+  const touched = byText.get(ownerText(ownerKey));
+  if (touched) return touched.exists ? touched.barrier : undefined;
+  return storedBarrier(stored.at(ownerKey));
 }
 
 function signOwner(change: Change, { key, served, exists, barrier, stored }: Touched): SignedOwner | undefined {
@@ -253,7 +263,7 @@ function changeHashedNames(change: Change, hashes: readonly Uint8Array[]): Gener
       const octets = change.stored.at(key);
       return octets && readSignedOwner(octets);
     },
-    isOccluded: (key) => barrierOver(change, key) !== undefined,
+    isBarrier: (key) => isBarrier(barrierAt(change, key)),
     next: (key) => memberAfter(change, key, firstBehind(owners, key)),
   });
 }

@@ -1,4 +1,6 @@
 /** Where signing puts its results: into rows, or into a list of what is to be stored later. */
+
+import { ownerText } from '../../../serving/difference.js';
 import { type SignedOwner, type SignedSet, writeSignedOwner } from '../../../serving/stored-signatures.js';
 import {
   ensureHashed,
@@ -87,6 +89,8 @@ interface PlannedOwner {
 export function planRows(store: Store, zone: Place): PlannedRows {
   const steps: (((rows: SignedRows) => void) | PlannedOwner)[] = [];
   const chain = plannedChain(store, zone);
+  /** Hashes whose rows come with their records. */
+  const made = new Set<string>();
   return {
     ...chain,
     put: (ownerKey, owner, stored) => void steps.push({ ownerKey, owner, stored }),
@@ -102,13 +106,19 @@ export function planRows(store: Store, zone: Place): PlannedRows {
     },
     remove: (ownerKey) => void steps.push((rows) => rows.remove(ownerKey)),
     removeAfter: (ownerKey) => void steps.push((rows) => rows.removeAfter(ownerKey)),
-    putHashed: (hash, ownerKey, set) => void steps.push((rows) => rows.putHashed(hash, ownerKey, set)),
+    putHashed(hash, ownerKey, set) {
+      made.add(ownerText(hash));
+      steps.push((rows) => rows.putHashed(hash, ownerKey, set));
+    },
     ensureHashed(hash, ownerKey) {
       chain.add(hash);
-      steps.push((rows) => rows.ensureHashed(hash, ownerKey));
+      steps.push((rows) => {
+        if (!made.has(ownerText(hash))) rows.ensureHashed(hash, ownerKey);
+      });
     },
     removeHashed(hash) {
       chain.remove(hash);
+      made.delete(ownerText(hash));
       steps.push((rows) => rows.removeHashed(hash));
     },
     *storeIn(rows) {
