@@ -1,4 +1,4 @@
-/** How many plain requests are begun in a turn of the event loop. */
+/** How many plain requests are begun in a turn of the event loop, and how their connections end. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
@@ -44,4 +44,45 @@ t.test('the further requests of all connections share a turn', async (t) => {
   }
   // What one turn leaves may be begun in the next one, before it is counted.
   t.ok(most <= 2 * (CLIENTS + FURTHER), `${most} requests in a turn`);
+});
+
+t.test('a client that ends its side gets what its connection has not taken yet', async (t) => {
+  const handOver = (): void => void t.fail('handed over');
+  const connections = createPlainConnections({
+    ...{ clock: new TestClock(), firstMs: 60_000, idleMs: 60_000, keepAliveMs: 60_000, checkMs: 1000 },
+    ...{ further: new FurtherRequests(FURTHER), handOver, onLate: handOver },
+  });
+  // Less than what a socket takes before it tells that it takes no more.
+  const body = Buffer.alloc(60_000, 1);
+  let [begun, written] = [0, 0];
+  let socket: Socket | undefined;
+  const server = createServer((accepted) => {
+    socket = accepted;
+    connections.accept(accepted, ({ method, isLast }, channel) => {
+      begun++;
+      const response = new WholeResponse(channel, method, isLast);
+      response.send(200, `Content-Length: ${body.length}\r\n`, body);
+      response.whenOver(() => written++);
+      return response;
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1').pause();
+  t.teardown(() => {
+    client.destroy();
+    socket?.destroy();
+    server.close();
+    connections.close();
+  });
+  while (!socket || socket.writableLength === 0) {
+    const sent = begun + 1;
+    client.write('GET / HTTP/1.1\r\nHost: a.test\r\n\r\n');
+    await until(() => written === sent);
+  }
+  const ended = new Promise((resolve) => socket!.once('end', resolve));
+  client.end();
+  await ended;
+  let octets = 0;
+  for await (const piece of client) octets += (piece as Buffer).filter((octet) => octet === 1).length;
+  t.equal(octets, begun * body.length);
 });
