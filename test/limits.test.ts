@@ -69,6 +69,7 @@ const LIMITS: readonly (readonly [row: string, told: string, file: string, stand
     'control/imports/rrset-size.ts',
     'MOST_SENT_OCTETS = 128 << 10',
   ],
+  ['types of records at one name', '256', 'control/imports/rrset-size.ts', 'MOST_TYPES = 256'],
   ['a signed zone from elsewhere', '64, 4', 'dnssec/verify.ts', 'MOST_KEYS = 64'],
   ['a signed zone from elsewhere', '64, 4', 'dnssec/verify.ts', 'MOST_ALIKE = 4'],
   ['a signed zone from elsewhere', '; 64', 'dnssec/verify-signatures.ts', 'MOST_SIGNATURES = 64'],

@@ -60,7 +60,7 @@ function* verifyRRset(
   const signatures = owner.signatures.get(type) ?? [];
   const what = rrsetName(owner.name, type);
   if (signatures.length > MOST_SIGNATURES) {
-    const message = `${what}: ${signatures.length} signatures; ${MOST_SIGNATURES} are looked at`;
+    const message = `${what}: ${signatures.length} signatures; the limit is ${MOST_SIGNATURES}`;
     check.findings.push(error('many-signatures', message, rrset.first));
     return;
   }

@@ -80,7 +80,7 @@ export function* verifyZone(
 
 function keysFault(dnskeys: readonly Uint8Array[]): { readonly code: string; readonly message: string } | undefined {
   if (dnskeys.length > MOST_KEYS) {
-    return { code: 'many-keys', message: `the zone has ${dnskeys.length} DNSKEY records; ${MOST_KEYS} are looked at` };
+    return { code: 'many-keys', message: `the zone has ${dnskeys.length} DNSKEY records; the limit is ${MOST_KEYS}` };
   }
   for (const [tag, alike] of Map.groupBy(dnskeys, (dnskey) => keyTag(dnskey))) {
     if (alike.length <= MOST_ALIKE) continue;

@@ -4,6 +4,8 @@ import { TestClock } from './test-clock.js';
 const MORE_THAN_A_SLICE_US = 10_000;
 
 export class HastyClock extends TestClock {
+  /** Long work looks once after each of its slices, or more often; work in one turn never does. */
+  looks = 0;
   private passedUs = 0;
 
   constructor(private readonly looksOfASlice = 1) {
@@ -11,6 +13,7 @@ export class HastyClock extends TestClock {
   }
 
   override steadyUs(): number {
+    this.looks++;
     this.passedUs += MORE_THAN_A_SLICE_US / this.looksOfASlice;
     return super.steadyUs() + this.passedUs;
   }

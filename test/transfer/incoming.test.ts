@@ -303,6 +303,14 @@ const LIES: readonly (readonly [
     },
   ],
   [
+    'a name with records of very many types',
+    /many\.in\.test has records of more than 256 types/,
+    (_, say) => {
+      const of = (i: number) => [`many.${ZONE}.`, 300, 1000 + i, Uint8Array.of(1)] as const;
+      say.message([SOA(20), ...Array.from({ length: 257 }, (_, i) => of(i)), SOA(20)]);
+    },
+  ],
+  [
     'signatures without keys',
     /signatures cannot be used/,
     (_, say) => say.message([SOA(20), NS, HOST('ns', 1), HOST('a', 2), RRSIG, SOA(20)]),

@@ -265,7 +265,7 @@ const MOST_RRSET_OCTETS = 65_000;
 export const RR_OVERHEAD = 12;
 
 /** For people. */
-export function tooLarge({ name, type }: Pick<ImportedRow, 'name' | 'type'>, octets: number): string {
+function tooLarge({ name, type }: Pick<ImportedRow, 'name' | 'type'>, octets: number): string {
   return `the ${typeMnemonic(type)} records of ${name} take ${octets} octets; a message holds ${MOST_RRSET_OCTETS}`;
 }
 

@@ -9,8 +9,8 @@ import { findIncoming, type IncomingChange, noteIncoming } from '../../store/sec
 import { findZone, type ZoneRow } from '../../store/zones/zones.js';
 import type { StagedPresigned } from '../dnssec/presigned/take.js';
 import { type ImportedSoa, soaOf } from '../imports/reader.js';
-import { MOST_SENT_OCTETS } from '../imports/rrset-size.js';
-import { RR_OVERHEAD, tooLarge } from '../imports/stage.js';
+import { MOST_SENT_OCTETS, MOST_TYPES, tooLarge, tooManyTypes } from '../imports/rrset-size.js';
+import { RR_OVERHEAD } from '../imports/stage.js';
 import { type Draft, FEW_EDITS } from '../kernel/commit.js';
 import type { Context } from '../kernel/context.js';
 import type { RecordEdits } from '../kernel/record-edits.js';
@@ -64,7 +64,7 @@ export function* editEach<Item>(items: Iterable<Item>, apply: (item: Item) => vo
   }
 }
 
-/** Throws a {@link DoesNotFit} when an RRset becomes too large to be sent. */
+/** Throws a {@link DoesNotFit} when an RRset, or the number of them at a name, becomes too large. */
 export function edit(ctx: Context, edits: RecordEdits, zone: ZoneRow, { before, after }: Edit): void {
   if (before && !after) edits.removeRecord(before);
   if (!after || after === before) return;
@@ -76,7 +76,9 @@ export function edit(ctx: Context, edits: RecordEdits, zone: ZoneRow, { before, 
   // A record that was made here hides the same one of the primary.
   else if (!findSameRecord(ctx.store, row)) {
     edits.insertRecord({ ...row, id: makeId(ctx.clock.nowUs(), ctx.random) });
-    const { records, octets } = edits.tallyAt(zone, owner_key).get(type)!;
+    const tally = edits.tallyAt(zone, owner_key);
+    if (tally.size > MOST_TYPES) throw new DoesNotFit(tooManyTypes(name));
+    const { records, octets } = tally.get(type)!;
     const size = octets + records * RR_OVERHEAD;
     if (size > MOST_SENT_OCTETS) throw new DoesNotFit(tooLarge({ name, type }, size));
   }

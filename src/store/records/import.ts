@@ -47,6 +47,15 @@ const statements = perStore((store) => ({
     `SELECT sum(octets) FROM (SELECT length(rdata) + ? AS octets FROM record_rows
        WHERE record_set = ? AND owner_key = ? AND type = ? LIMIT ?)`,
   ),
+  /** From one type to the next, so that the records of a type are not read. */
+  types: store.prepareTuples<[set: number, ownerKey: Uint8Array, set: number, ownerKey: Uint8Array, than: number], [1]>(
+    `WITH RECURSIVE types (type) AS (
+       SELECT min(type) FROM record_rows WHERE record_set = ? AND owner_key = ?
+       UNION ALL
+       SELECT (SELECT min(type) FROM record_rows WHERE record_set = ? AND owner_key = ? AND type > types.type)
+       FROM types WHERE type IS NOT NULL
+     ) SELECT 1 FROM types WHERE type IS NOT NULL LIMIT 1 OFFSET ?`,
+  ),
   setTtl: store.prepare<[ttl: number, set: number, ownerKey: Uint8Array, type: number]>(
     'UPDATE record_rows SET ttl = ? WHERE record_set = ? AND owner_key = ? AND type = ?',
   ),
@@ -86,6 +95,11 @@ export function* notableSets(store: Store, set: number, moreThan: number): Gener
 /** Octets of the records of an RRset, plus `overhead` for each; those behind `rows` records are not counted. */
 export function octetsOfSet(store: Store, { set, ownerKey, type }: RRsetKey, overhead: number, rows: number): number {
   return statements(store).octetsUpTo.get(overhead, set, ownerKey, type, rows)?.[0] ?? 0;
+}
+
+/** Whether a name of the set has records of more types than so many. */
+export function hasMoreTypes(store: Store, set: number, ownerKey: Uint8Array, than: number): boolean {
+  return statements(store).types.get(set, ownerKey, set, ownerKey, than) !== undefined;
 }
 
 export interface SetFacts {

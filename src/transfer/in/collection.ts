@@ -2,13 +2,20 @@
 import { AppError, messageOf } from '../../base/errors.js';
 import { inSlices } from '../../base/slices.js';
 import { createRowMaker } from '../../control/imports/row.js';
-import { MOST_SENT_OCTETS, watchSizes } from '../../control/imports/rrset-size.js';
-import { beginStaging, giveUp, RR_OVERHEAD, type Staging, tooLarge } from '../../control/imports/stage.js';
+import {
+  MOST_SENT_OCTETS,
+  MOST_TYPES,
+  type SizeWatch,
+  tooLarge,
+  tooManyTypes,
+  watchSizes,
+} from '../../control/imports/rrset-size.js';
+import { beginStaging, giveUp, RR_OVERHEAD, type Staging } from '../../control/imports/stage.js';
 import type { Context } from '../../control/kernel/context.js';
 import { quotaOf } from '../../control/rules/quotas.js';
 import { Type } from '../../dns/codes.js';
 import type { ReadRecord } from '../../dns/message.js';
-import { octetsOfSet } from '../../store/records/import.js';
+import { hasMoreTypes, octetsOfSet } from '../../store/records/import.js';
 import { type ImportedRow, RowPacker } from '../../store/records/packed-rows.js';
 import type { ZoneRow } from '../../store/zones/zones.js';
 import { TransferFailed } from './failure.js';
@@ -104,7 +111,7 @@ function collectRows(ctx: Context, { apex, account, record_count: stored }: Zone
     records += await staging.store(waiting.take()).catch((error: unknown) => {
       throw error instanceof AppError ? new TransferFailed('limit', error.message) : error;
     });
-    for (const rrset of sizes.suspects()) requireSize(ctx, staging.set, rrset);
+    await inSlices(ctx.clock, requireSizes(ctx, staging.set, sizes.suspects()), 1);
     return { set: staging.set, records };
   };
   return {
@@ -139,14 +146,20 @@ function collectRows(ctx: Context, { apex, account, record_count: stored }: Zone
 /** So many records are too large in any case. */
 const ROWS_LOOKED_AT = Math.ceil(MOST_SENT_OCTETS / RR_OVERHEAD);
 
-/** Throws when the RRset is too large. */
-function requireSize(
+/** Throws when an RRset is too large, or a name has too many. Each may take milliseconds. */
+function* requireSizes(
   { store }: Context,
   set: number,
-  rrset: { readonly ownerKey: Uint8Array; readonly type: number; readonly name: string },
-): void {
-  const octets = octetsOfSet(store, { set, ...rrset }, RR_OVERHEAD, ROWS_LOOKED_AT);
-  if (octets > MOST_SENT_OCTETS) throw new TransferFailed('limit', tooLarge(rrset, octets));
+  suspects: ReturnType<SizeWatch['suspects']>,
+): Generator<undefined, void> {
+  for (const rrset of suspects) {
+    const octets = octetsOfSet(store, { set, ...rrset }, RR_OVERHEAD, ROWS_LOOKED_AT);
+    if (octets > MOST_SENT_OCTETS) throw new TransferFailed('limit', tooLarge(rrset, octets));
+    if (hasMoreTypes(store, set, rrset.ownerKey, MOST_TYPES)) {
+      throw new TransferFailed('limit', tooManyTypes(rrset.name));
+    }
+    yield;
+  }
 }
 
 /** Records that a signer made for others; they are not records of the zone's owners (control/dnssec/presigned). */
