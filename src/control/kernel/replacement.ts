@@ -4,7 +4,7 @@
  */
 
 import { compareBytes } from '../../base/bytes.js';
-import { inSlices } from '../../base/slices.js';
+import { finished, inSlices } from '../../base/slices.js';
 import { addDifference, type Difference, ownerText, rrsOf, type ServedRR } from '../../serving/difference.js';
 import { flattenedInZone } from '../../serving/flattened.js';
 import { hashedOwnerKey, servedHashedOwners } from '../../serving/hashed.js';
@@ -198,8 +198,9 @@ export async function planUnsignedEdits(
   changes: readonly RecordChange[],
 ): Promise<Replacement | undefined> {
   const { store, clock, settings } = ctx;
-  const owners = changesByOwner(changes);
-  if (signatureState(before) !== 'none' || owners.size > MOST_CHANGED_RRS || !areAll(changes)) return undefined;
+  if (signatureState(before) !== 'none' || !areAll(changes)) return undefined;
+  const owners = await inSlices(clock, changesByOwner(changes));
+  if (owners.size > MOST_CHANGED_RRS) return undefined;
   const zone = servingZone(store, before, settings);
   const difference: Difference = { removed: [], added: [] };
   const compareAll = function* (): Generator<undefined, void> {
@@ -221,7 +222,7 @@ interface OwnerChanges {
   readonly fresh: NewRecordRow[];
 }
 
-function changesByOwner(changes: readonly RecordChange[]): ReadonlyMap<string, OwnerChanges> {
+function* changesByOwner(changes: readonly RecordChange[]): Generator<undefined, ReadonlyMap<string, OwnerChanges>> {
   const owners = new Map<string, OwnerChanges>();
   const at = ({ owner_key: ownerKey }: NewRecordRow): OwnerChanges => {
     const text = ownerText(ownerKey);
@@ -232,6 +233,7 @@ function changesByOwner(changes: readonly RecordChange[]): ReadonlyMap<string, O
   for (const { before, after } of changes) {
     if (before) at(before).gone.push(before);
     if (after) at(after).fresh.push(after);
+    yield;
   }
   return owners;
 }
@@ -259,7 +261,7 @@ function* ownersOfChanges(
   zone: ServingZone,
   changes: readonly RecordChange[],
 ): Generator<OwnerAfter, void> {
-  const owners = [...changesByOwner(changes).values()].sort((a, b) => compareBytes(a.ownerKey, b.ownerKey));
+  const owners = [...finished(changesByOwner(changes)).values()].sort((a, b) => compareBytes(a.ownerKey, b.ownerKey));
   for (const changed of owners) {
     const { ownerKey } = changed;
     const [was, is] = recordsWithRows(store, zone, ownerKey, rowsAround(store, zone, changed));
