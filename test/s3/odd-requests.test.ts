@@ -1,5 +1,6 @@
 /** Requests that no client of good will sends: documents that grow, keys that are none, lengths that lie, forged tokens, races. */
 import { createHash, createHmac } from 'node:crypto';
+import { connect } from 'node:net';
 import { PutObjectCommand } from '@aws-sdk/client-s3';
 import t from 'tap';
 import { authenticateAccessKey, findAccessKey } from '../../src/control/access/authentication.js';
@@ -7,6 +8,7 @@ import { rollToken } from '../../src/control/access/tokens.js';
 import type { Authorization } from '../../src/s3/signature/authorization.js';
 import { requireTimely } from '../../src/s3/signature/verify.js';
 import { startS3World } from '../support/s3-door.js';
+import { until } from '../support/until.js';
 
 const Bucket = 'pictures';
 const world = await startS3World(t);
@@ -140,6 +142,31 @@ t.test('lengths that lie', async (t) => {
   t.equal((await send('GET', '/pictures/kept')).text, 'kept', 'nothing was stored');
   t.equal(await stream('11'), undefined);
   await send('DELETE', '/pictures/kept');
+});
+
+t.test('documents that are announced and do not come take half of the room for them', async (t) => {
+  const announced = await new Promise<string>((resolve) => {
+    const sign = {
+      headers: { 'content-md5': `${'A'.repeat(22)}==` },
+      change: ({ headers }: { headers: Record<string, string> }) => {
+        const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+        resolve(['POST /pictures?delete= HTTP/1.1', ...lines, `content-length: ${2 << 20}`, '', ''].join('\r\n'));
+        throw new Error('not sent by this one');
+      },
+    };
+    send('POST', '/pictures?delete=', sign).catch(() => {});
+  });
+  const sockets = Array.from({ length: 17 }, () => connect(port, '127.0.0.1').setEncoding('latin1'));
+  t.teardown(() => sockets.map((socket) => socket.destroy()));
+  const first = await new Promise<string>((resolve) => {
+    for (const socket of sockets) socket.once('data', resolve).write(announced);
+  });
+  t.match(first, /^HTTP\/1.1 503 [\s\S]*retry-after: 5/i, 'the seventeenth');
+  const large = `<Delete>${' '.repeat(100_000)}</Delete>`;
+  t.equal((await post(large)).code, 'SlowDown');
+  t.equal((await post('<Delete><Object><Key>a</Key></Object></Delete>')).status, 200, 'small ones need no room');
+  for (const socket of sockets) socket.destroy();
+  await until(async () => (await post(large)).code === 'MalformedXML', 'room after all have gone');
 });
 
 t.test('expectations', async (t) => {
