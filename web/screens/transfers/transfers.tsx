@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
+import { call } from '../../api.js';
 import { Button } from '../../kit/button.js';
 import { ListTable } from '../../kit/list.js';
 import { useLoad, useSending } from '../../load.js';
@@ -32,11 +33,15 @@ function useSecondaries(zone: Zone) {
     status.reload();
   };
   const sending = useSending(reload);
-  const remove = (id: string): void => {
-    const peers = (outgoing.answer?.result.peers ?? []).filter((other) => other !== id);
-    if (peers.length === 0) void sending.send('DELETE', `${base}/outgoing`);
-    else void sending.send('PUT', `${base}/outgoing`, { body: { name: zone.name, peers } });
-  };
+  const remove = (id: string): void =>
+    void sending.run(async () => {
+      // As it is now: with what is shown, the secondary that was removed just before would come back.
+      const { result } = await call<Outgoing>('GET', `${base}/outgoing`);
+      const peers = result.peers.filter((other) => other !== id);
+      if (peers.length === 0) await call('DELETE', `${base}/outgoing`);
+      else await call('PUT', `${base}/outgoing`, { body: { name: zone.name, peers } });
+      reload();
+    });
   return { base, outgoing, isLinked, status, reload, sending, remove };
 }
 
