@@ -64,7 +64,8 @@ export function runWithFault(
 
 /** Lets calls of a running process on a file fail; the returned function ends that. */
 export function injectInto(pid: number, fault: Fault): Promise<(signal?: 'SIGKILL') => Promise<void>> {
-  return attach(pid, faultArguments(fault));
+  // Nobody reads what it says of each call: it would wait for that, and the process for it.
+  return attach(pid, [...faultArguments(fault), '-o', '/dev/null']);
 }
 
 /** Notes the calls of a running process on a file, in their order; the returned function ends that and gives their names. */
