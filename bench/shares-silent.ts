@@ -135,6 +135,7 @@ async function consumeCatalog({ api, account, number, port }: Neighbour): Promis
   writeFileSync(join(directory, 'nsd.conf'), `${server}${quiet}${zone}`);
   const nsd = spawn('/usr/sbin/nsd', ['-d', '-c', join(directory, 'nsd.conf')], { stdio: 'ignore' });
   process.once('exit', () => nsd.kill('SIGKILL'));
+  nsd.unref();
   for (let i = 0; i < 100 && !(await answers(nsdPort, 'many.catalog')); i++) await sleep(50);
   const peer = { name: 'nsd', ip: '127.0.0.1', port: nsdPort };
   const made = await api.call('POST', `/accounts/${account}/secondary_dns/peers`, peer);
