@@ -9,7 +9,7 @@ import type { Caller } from './request.js';
 const MOST_OCTETS = 256 << 20;
 const SMALL_OCTETS = 64 << 10;
 const RETRY_SECONDS = 5;
-/** All who have no credential: networks cost a flooder nothing. */
+/** Everybody without a credential has one share: a flooder has networks for nothing. */
 const STRANGERS = 'strangers';
 
 /**
@@ -21,7 +21,7 @@ export type TakeRoom = (caller: Caller | null, octets: number, response: ServerR
 export function createBodyRoom(): TakeRoom {
   const shares = createMemoryShares<string>(MOST_OCTETS);
   return (caller, octets, response) => {
-    // A response that is over says so no more.
+    // A response that is over already would never give the room back.
     if (octets <= SMALL_OCTETS || response.closed) return;
     const name = caller ? ownTurn(caller.actor) : STRANGERS;
     if (!shares.take(name, octets)) throw failure('tooManyBodies', {}, { retryAfterSeconds: RETRY_SECONDS });

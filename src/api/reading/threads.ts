@@ -25,9 +25,9 @@ const IDLE_MS = 60_000;
 /** One that needs more ends, and nothing else; MiB. */
 const MOST_MEMORY_MB = 1024;
 
-/** A start takes most of a second, and longer on busy processors. */
+/** Threads that are ready before they are needed: a start takes most of a second, and longer on busy processors. */
 export interface Spares {
-  /** Whether the last thread stays, and one more than are at work is started ahead, so that whoever comes next does not wait for a start. */
+  /** Whether the last thread stays, and a further one is started while all others are at work, so that nobody waits for a start. */
   readonly areKept: boolean;
   /** Threads that can be at work. */
   readonly most: number;

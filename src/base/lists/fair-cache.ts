@@ -2,22 +2,20 @@
  * What several owners, such as accounts, keep in memory, up to a bound for all of them together. Beyond it, the owner that has most loses
  * what it has not used for longest: one that is alone may use all of it, and none drives out what another one uses.
  */
+import { type InRow, Row } from './row.js';
 
-interface Entry<Owner, Key, Value> {
+interface Entry<Owner, Key, Value> extends InRow<Entry<Owner, Key, Value>> {
   readonly key: Key;
   readonly value: Value;
   readonly size: number;
   readonly own: Owned<Owner, Key, Value>;
-  older: Entry<Owner, Key, Value> | undefined;
-  newer: Entry<Owner, Key, Value> | undefined;
 }
 
-/** What one owner has, in the order of its use. */
 interface Owned<Owner, Key, Value> {
   readonly owner: Owner;
   size: number;
-  oldest: Entry<Owner, Key, Value> | undefined;
-  newest: Entry<Owner, Key, Value> | undefined;
+  /** In the order of their use. */
+  readonly entries: Row<Entry<Owner, Key, Value>>;
 }
 
 export class FairCache<Owner, Key, Value> {
@@ -52,10 +50,10 @@ export class FairCache<Owner, Key, Value> {
   get(key: Key): Value | undefined {
     const entry = this.entries.get(key);
     if (!entry) return undefined;
-    const { own } = entry;
-    if (own.newest !== entry) {
-      unlink(entry);
-      link(entry);
+    const { entries } = entry.own;
+    if (entry.after) {
+      entries.delete(entry);
+      entries.add(entry);
     }
     return entry.value;
   }
@@ -70,9 +68,9 @@ export class FairCache<Owner, Key, Value> {
     this.delete(key);
     if (size > this.most) return;
     const own = this.ownedBy(owner);
-    const entry = { key, value, size, own, older: undefined, newer: undefined };
+    const entry = { key, value, size, own, row: undefined, before: undefined, after: undefined };
     this.entries.set(key, entry);
-    link(entry);
+    own.entries.add(entry);
     own.size += size;
     this.held += size;
     this.noteGrowth(own);
@@ -103,24 +101,25 @@ export class FairCache<Owner, Key, Value> {
   private ownedBy(owner: Owner): Owned<Owner, Key, Value> {
     let own = this.owners.get(owner);
     if (!own) {
-      own = { owner, size: 0, oldest: undefined, newest: undefined };
+      own = { owner, size: 0, entries: new Row() };
       this.owners.set(owner, own);
     }
     return own;
   }
 
-  private dropOldest({ oldest }: Owned<Owner, Key, Value>): void {
-    this.remove(oldest!);
-    this.onDropped?.(oldest!.value);
+  private dropOldest({ entries }: Owned<Owner, Key, Value>): void {
+    const oldest = entries.first!;
+    this.remove(oldest);
+    this.onDropped?.(oldest.value);
   }
 
   private remove(entry: Entry<Owner, Key, Value>): void {
     const { own, key, size } = entry;
     this.entries.delete(key);
-    unlink(entry);
+    own.entries.delete(entry);
     own.size -= size;
     this.held -= size;
-    if (own.oldest) return;
+    if (own.entries.first) return;
     this.owners.delete(own.owner);
     if (this.lead === own) this.lead = undefined;
   }
@@ -154,23 +153,4 @@ export class FairCache<Owner, Key, Value> {
     this.lead = lead;
     return lead!;
   }
-}
-
-/** As what was used last. */
-function link<Owner, Key, Value>(entry: Entry<Owner, Key, Value>): void {
-  const { own } = entry;
-  entry.older = own.newest;
-  if (own.newest) own.newest.newer = entry;
-  else own.oldest = entry;
-  own.newest = entry;
-}
-
-function unlink<Owner, Key, Value>(entry: Entry<Owner, Key, Value>): void {
-  const { own, older, newer } = entry;
-  if (older) older.newer = newer;
-  else own.oldest = newer;
-  if (newer) newer.older = older;
-  else own.newest = older;
-  entry.older = undefined;
-  entry.newer = undefined;
 }

@@ -30,7 +30,7 @@ const beingRead = perStore(() => new Map<number, SharedParts>());
  */
 export async function openComposed(store: Store, row: ObjectRow, blobs: Blobs): Promise<OpenObject | undefined> {
   const leave = joinReaders(store, row.upload!);
-  /** Those of parts that are being read, so that who leaves need not wait for them. */
+  /** The parts that are being read: they are closed when the client leaves, without waiting for the disk. */
   const open = new Set<BlobReader>();
   const close = async (): Promise<void> => {
     leave();

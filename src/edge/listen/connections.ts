@@ -1,6 +1,6 @@
 /**
- * Counts the open connections of each client, and closes all of them when the edge stops. Of too many, the client that has most loses its
- * oldest one, so that nobody keeps others out by holding connections open.
+ * Counts the open connections of each client, and closes all of them when the edge stops. Beyond the bound for all clients, the one that has
+ * most loses its oldest connection, so that nobody keeps others out by holding connections open.
  */
 import type { Socket } from 'node:net';
 import { LRUCache } from 'lru-cache';
