@@ -11,7 +11,13 @@ import { createZoneKeys } from '../../src/control/dnssec/zone-keys.js';
 import { OPERATOR } from '../../src/control/guard/actor.js';
 import { type Context, DEFAULT_LIMITS } from '../../src/control/kernel/context.js';
 import { createRecord, deleteRecord, listRecords } from '../../src/control/records/records.js';
-import { createIncoming, forceTransfer, getIncomingStatus } from '../../src/control/secondary/incoming.js';
+import {
+  createIncoming,
+  forceTransfer,
+  getIncoming,
+  getIncomingStatus,
+  replaceIncoming,
+} from '../../src/control/secondary/incoming.js';
 import { createPeer } from '../../src/control/secondary/peers.js';
 import { expireZone } from '../../src/control/secondary/transferred.js';
 import { createTsig } from '../../src/control/secondary/tsigs.js';
@@ -361,7 +367,14 @@ t.test('the signatures of a transfer take room that all share, until it ends', a
   const context = { clock, random, egress, signal: new AbortController().signal };
   const own = { address: '127.0.0.1', port: primary.port, by: 'operator', key: undefined, tls: undefined } as const;
   const noted = (): never => t.fail('nothing is stored') as never;
-  const order: FetchOrder = { zone: findZone(ctx.store, seq)!, primary: own, from: undefined, stored: null, noted };
+  const order: FetchOrder = {
+    zone: findZone(ctx.store, seq)!,
+    primary: own,
+    from: undefined,
+    stored: null,
+    since: 0,
+    noted,
+  };
   primary.script.transfer = whole(20, [...BASE, ...Array.from({ length: 40 }, () => RRSIG)]);
   const room = createProofRoom(100);
   const dropped: string[] = [];
@@ -498,6 +511,37 @@ t.test('a node that stood still in a transfer changes nothing when another has t
   // It could not reach a primary, and finds the copy expired, which the other node has renewed before it writes.
   await expireZone(ctx, seq);
   t.equal(findZoneByName(store, ZONE)!.expired, 0);
+});
+
+t.test('a primary that is taken away while it sends changes nothing, and a forced transfer stays wanted', async (t) => {
+  const { ctx, primaries, primary, check, records, zoneId, seq } = await start(t, { primaries: 2 });
+  const { store } = ctx;
+  primary.script.serial = 10;
+  primary.script.transfer = whole(10, BASE);
+  await check();
+  const { peers } = await getIncoming(ctx, zoneId);
+  const other = primaries[1]!;
+  other.script.serial = 10;
+  const wholly = whole(11, [...BASE, HOST('taken', 11)]);
+  const partly = (_: Asked, say: Say): void => say.message([SOA(11), SOA(10), SOA(11), HOST('taken', 11), SOA(11)]);
+  for (const sent of [wholly, partly]) {
+    await replaceIncoming(ctx, zoneId, { name: ZONE, peers });
+    primary.script.serial = 11;
+    primary.script.transfer = async (asked, say) => {
+      await replaceIncoming(ctx, zoneId, { name: ZONE, peers: [peers[1]!] });
+      await sent(asked, say);
+    };
+    await check();
+    t.equal(findIncoming(store, seq)!.serial, 10);
+    t.notMatch((await records()).join('\n'), /taken/);
+  }
+  other.script.serial = 11;
+  other.script.transfer = async (asked, say) => {
+    await forceTransfer(ctx, zoneId);
+    await whole(11, BASE)(asked, say);
+  };
+  t.match(await check(), { serial: 11 });
+  t.equal(findIncoming(store, seq)!.forced, 1, 'it was forced after this one had begun');
 });
 
 /** The clock of the world, which the test moves on; timers stay as they are. */

@@ -29,7 +29,7 @@ export interface Difference {
 
 /**
  * Applies differences, one after the other, as one change. Throws {@link DoesNotFit}, and then nothing has changed. Resolves to
- * false when the zone has no primaries any more.
+ * false when the zone has no primaries any more, or others.
  */
 export async function applyDifferences(
   ctx: Context,
@@ -40,7 +40,7 @@ export async function applyDifferences(
 ): Promise<boolean> {
   const size = differences.reduce((sum, { removed, added }) => sum + removed.length + added.length, 0);
   const zoneOfVersion = (): ZoneRow => {
-    const zone = zoneToWrite(ctx, seq);
+    const zone = zoneToWrite(ctx, seq, version);
     if (!zone) throw new Overtaken();
     if (findIncoming(ctx.store, seq)!.serial !== from) throw new DoesNotFit('the stored version is another one');
     if (!mayEdit(zone, size, version)) throw new DoesNotFit('all of it is signed anew with its SOA');

@@ -72,7 +72,7 @@ async function planVersion(
   staged: StagedVersion,
   outdated: Prepared | undefined,
 ): Promise<PlannedVersion | undefined> {
-  const zone = zoneToWrite(ctx, seq);
+  const zone = zoneToWrite(ctx, seq, staged);
   if (!zone) return undefined;
   const after = rowWith(zone, staged);
   if (!staged.signed) {
@@ -91,7 +91,7 @@ class TooMany extends Error {}
 
 /** Edits the records that differ, unless they are very many. */
 async function applyFew(ctx: Context, seq: number, staged: StagedVersion): Promise<boolean | 'many'> {
-  const first = zoneToWrite(ctx, seq);
+  const first = zoneToWrite(ctx, seq, staged);
   if (!first) return false;
   let known = { zone: first, pairs: await inSlices(ctx.clock, compare(ctx, first, staged.set, MOST_EDITS)) };
   const work = function* (edits: RecordEdits, zone: ZoneRow): Generator<undefined, void> {
@@ -101,7 +101,7 @@ async function applyFew(ctx: Context, seq: number, staged: StagedVersion): Promi
     yield* editEach(pairs, (pair) => editPair(ctx, edits, zone, pair));
   };
   const zoneOfVersion = (): ZoneRow => {
-    const zone = zoneToWrite(ctx, seq);
+    const zone = zoneToWrite(ctx, seq, staged);
     if (!zone || findIncoming(ctx.store, seq)!.serial !== staged.over) throw new Overtaken();
     return zone;
   };
@@ -130,7 +130,7 @@ function rowWith(zone: ZoneRow, { soa, set, records, signed }: StagedVersion): Z
   return signed ? { ...row, serial, signed: 1 } : row;
 }
 
-/** False when the zone is gone, or has got another version. */
+/** False when the zone is gone, or has got other primaries or another version. */
 function switchTo(
   ctx: Context,
   draft: Draft,
@@ -138,7 +138,7 @@ function switchTo(
   staged: StagedVersion,
   plan: PlannedVersion | undefined,
 ): boolean | typeof OUTDATED {
-  const zone = zoneToWrite(ctx, seq);
+  const zone = zoneToWrite(ctx, seq, staged);
   if (!zone || findIncoming(ctx.store, seq)!.serial !== staged.over) return false;
   // Somebody wrote meanwhile.
   if (plan && !isAsBefore(zone, plan.zone)) return OUTDATED;

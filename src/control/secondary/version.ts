@@ -23,12 +23,14 @@ export interface Version {
   readonly soa: { readonly rdata: Uint8Array; readonly ttl: number };
   /** What is noted about the transfer in the same commit. */
   readonly noted: IncomingChange;
+  /** When it was last said where the zone comes from, as the transfer began: a primary that is none any more changes nothing. */
+  readonly since?: number | undefined;
 }
 
 /** What was read does not belong to what is stored: a difference removes what is not there, or adds what is. */
 export class DoesNotFit extends Error {}
 
-/** The zone has no primaries any more, or has got another version. */
+/** The zone has no primaries any more, or others, or has got another version. */
 export class Overtaken extends Error {}
 
 /** Undefined when the zone was {@link Overtaken}. */
@@ -104,8 +106,10 @@ export function finish(
   draft.event({ kind: 'zone.transfer', zone, after: { serial } });
 }
 
-/** The zone, if it still has primaries. */
-export function zoneToWrite({ store }: Context, seq: number): ZoneRow | undefined {
+/** The zone, if it still has primaries; with a version, if they are the same as when it was asked for. */
+export function zoneToWrite({ store }: Context, seq: number, { since }: Partial<Version> = {}): ZoneRow | undefined {
   const zone = findZone(store, seq);
-  return zone?.type === 'secondary' && findIncoming(store, seq) ? zone : undefined;
+  const incoming = zone?.type === 'secondary' ? findIncoming(store, seq) : undefined;
+  if (!incoming || (since !== undefined && incoming.modified_at !== since)) return undefined;
+  return zone;
 }

@@ -25,6 +25,8 @@ export interface FetchOrder {
   readonly from: { readonly serial: number; readonly rdata: Uint8Array; readonly ttl: number } | undefined;
   /** The serial of the stored version; null: there is none. */
   readonly stored: number | null;
+  /** When it was last said where the zone comes from (microseconds since 1970). */
+  readonly since: number;
   /** What is noted with a version, in the commit that stores it. */
   readonly noted: (soa: Soa, notice: string | null) => IncomingChange;
 }
@@ -99,10 +101,10 @@ async function store(
   collection: Collection,
   signal: AbortSignal,
 ): Promise<Fetched> {
-  const { zone, from, stored: over, noted } = order;
+  const { zone, from, stored: over, since, noted } = order;
   const { soa, kind } = end;
   if (kind === 'current') return { soa, kind, records: 0 };
-  const version = (notice: string | null) => ({ soa: soa.record, noted: noted(soa, notice) });
+  const version = (notice: string | null) => ({ soa: soa.record, since, noted: noted(soa, notice) });
   if (kind === 'whole') {
     const { set, records, proofs } = await collection.finish(signal);
     const notice = end.outside === 0 ? null : `${end.outside} records outside the zone were left out`;
@@ -115,7 +117,8 @@ async function store(
   }
   const differences = await inSlices(ctx.clock, differencesOf(end.steps, collection.rowOf));
   try {
-    await applyDifferences(ctx, zone.seq, from!.serial, differences, version(null));
+    const isApplied = await applyDifferences(ctx, zone.seq, from!.serial, differences, version(null));
+    if (!isApplied) return { soa, kind: 'current', records: 0 };
   } catch (error) {
     if (error instanceof DoesNotFit) throw new TransferFailed('unfit', error.message);
     throw error;

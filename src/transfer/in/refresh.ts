@@ -146,10 +146,11 @@ async function visit(
   const noted = (newer: Soa, notice: string | null): IncomingChange => {
     const now = context.clock.nowUs();
     const expiresAt = now + expireOf(newer, seen) * SECOND_US;
-    const ended = { serial: newer.serial, forced: 0, checked_at: now, transferred_at: now, expires_at: expiresAt };
-    return { ...ended, failures: 0, error: null, notice };
+    const ended = { serial: newer.serial, checked_at: now, transferred_at: now, expires_at: expiresAt };
+    // One that was forced since then is still wanted.
+    return { ...ended, ...(row.forced === 1 && { forced: 0 }), failures: 0, error: null, notice };
   };
-  const fetched = await fetchZone(ctx, context, { zone, primary, from, stored: serial, noted });
+  const fetched = await fetchZone(ctx, context, { zone, primary, from, stored: serial, since: row.modified_at, noted });
   parts.counts.transferred(fetched.kind, fetched.records);
   const { kind, records } = fetched;
   log.info(
